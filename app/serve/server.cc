@@ -194,7 +194,6 @@ absl::Status RouterServer::Reload(const Config& config) {
   Parts& p = *parts_;
   const auto tls = ListenersTlsOf(config);
   if (!tls.ok()) return tls.status();
-  p.telemetry.SetTenants(TenantNames(config));
   if (p.store != nullptr) p.store->SetLimits(StoreLimitsOf(config.state));
   p.observers.gpus.SetPrices(PricesOf(config), Now());
   p.reports.log->SetWanted(config.log.level, config.log.all_decisions, config.log.access);

@@ -1,6 +1,6 @@
 // The words that the metrics put where a class or a tenant has no name of its own.
 //
-// A class or tenant of such a name would share its series. The list matches router/telemetry/label_names.h.
+// A class or tenant of such a name would share its series. The list matches router/telemetry/names/label_names.h.
 #ifndef PENSTOCK_CONFIG_VALUES_LABEL_WORDS_H_
 #define PENSTOCK_CONFIG_VALUES_LABEL_WORDS_H_
 

@@ -9,16 +9,16 @@
 #include "router/labels/labels.h"
 #include "router/telemetry/handovers/handover_metrics.h"
 #include "router/telemetry/kv_events/kv_event_metrics.h"
+#include "router/telemetry/names/fleet_names.h"
 #include "router/telemetry/registry/metric_registry.h"
-#include "router/telemetry/request_metrics.h"
 
 namespace penstock {
 
 class EngineMetrics {
  public:
   // Both outlive it.
-  EngineMetrics(MetricRegistry& registry, RequestMetrics& requests)
-      : registry_(registry), requests_(requests), kv_events_(registry), handovers_(registry) {}
+  EngineMetrics(MetricRegistry& registry, const FleetNames& names)
+      : registry_(registry), names_(names), kv_events_(registry, names), handovers_(registry) {}
 
   // A counter that nobody has seen at zero misses its first increase.
   void StartAtZero(const ReplicaSpec& replica);
@@ -38,20 +38,21 @@ class EngineMetrics {
   void OnWakeEnd(absl::string_view replica, SleepResult result, Duration took);
   // A reading or writing of an engine's kvcached segment ended.
   void OnSegment(absl::string_view replica, bool write, SegmentResult result);
-  // Nobody reads the exporter any more: it is not stale.
-  void OnNodeFresh(const std::string& node, absl::string_view exporter);
+  // Nobody reads the exporter any more: its series end.
+  void OnNodeLeft(const std::string& node, absl::string_view exporter);
   // One reading of an exporter of a node ended. `stale`: its samples have no effect.
   void OnNodeScrape(const std::string& node, absl::string_view exporter, NodeScrape result, bool stale);
   // The first stage of a request on a pair ended, so long after it began.
   void OnHandover(absl::string_view replica, HandoverEnd end, Duration took) {
-    handovers_.OnEnd(requests_.ReplicaLabel(replica), end, took);
+    const auto lock = names_.Reading();
+    handovers_.OnEnd(names_.ReplicaLabel(replica), end, took);
   }
   // For the thread that reads the events of caches.
   KvEventMetrics& kv_events() { return kv_events_; }
 
  private:
   MetricRegistry& registry_;
-  RequestMetrics& requests_;
+  const FleetNames& names_;
   KvEventMetrics kv_events_;
   HandoverMetrics handovers_;
 };

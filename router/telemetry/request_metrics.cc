@@ -1,7 +1,7 @@
 #include "router/telemetry/request_metrics.h"
 
 #include <algorithm>
-#include <mutex>
+#include <iterator>
 #include <optional>
 
 namespace penstock {
@@ -34,36 +34,137 @@ void Add(prometheus::Counter* counter, int64_t amount) {
 }  // namespace
 
 void RequestMetrics::SetFleet(const Fleet& fleet) {
-  std::unique_lock lock(mutex_);
-  for (const ModelSpec& model : fleet.models) models_.Add(model.name, max_names_);
-  for (const ClassSpec& service_class : fleet.classes) classes_.Add(service_class.name, max_names_);
-  for (const ReplicaSpec& replica : fleet.replicas) replicas_.Add(replica.name, max_names_);
+  {
+    const auto lock = names_.Reading();
+    if (names_.IsOf(fleet)) return;
+  }
+  DroppedNames dropped;
+  {
+    const auto lock = names_.Changing();
+    dropped = names_.SetFleet(fleet);
+    if (!dropped.empty()) Forget(dropped);
+  }
+  Retire(dropped);
 }
 
 void RequestMetrics::SetTenants(const std::vector<std::string>& tenants) {
-  std::unique_lock lock(mutex_);
-  has_tenants_ = !tenants.empty();
-  for (const std::string& tenant : tenants) tenants_.Add(tenant, max_names_);
+  DroppedNames dropped;
+  {
+    const auto lock = names_.Changing();
+    dropped = names_.SetTenants(tenants);
+    if (!dropped.empty()) Forget(dropped);
+  }
+  Retire(dropped);
 }
 
-std::string RequestMetrics::ReplicaLabel(absl::string_view replica) const {
-  std::shared_lock lock(mutex_);
-  return replicas_[replicas_.Find(replica)];
+void RequestMetrics::Forget(const DroppedNames& dropped) {
+  absl::erase_if(request_series_, [&dropped](const auto& entry) {
+    const auto [endpoint, model, service_class] = entry.first;
+    return dropped.models.numbers.contains(model) || dropped.classes.numbers.contains(service_class);
+  });
+  absl::erase_if(tenant_series_,
+                 [&dropped](const auto& entry) { return dropped.tenants.numbers.contains(entry.first); });
+  absl::erase_if(replica_series_,
+                 [&dropped](const auto& entry) { return dropped.replicas.numbers.contains(entry.first.first); });
+}
+
+void RequestMetrics::Retire(const DroppedNames& dropped) {
+  if (dropped.empty()) return;
+  const std::pair<const char*, const absl::flat_hash_set<std::string>*> kinds[] = {{"model", &dropped.models.names},
+                                                                                   {"class", &dropped.classes.names},
+                                                                                   {"replica", &dropped.replicas.names},
+                                                                                   {"tenant", &dropped.tenants.names}};
+  registry_.Retire([&kinds](const MetricRegistry::Labels& labels) {
+    return std::any_of(std::begin(kinds), std::end(kinds), [&labels](const auto& kind) {
+      const auto label = labels.find(kind.first);
+      return label != labels.end() && kind.second->contains(label->second);
+    });
+  });
 }
 
 void RequestMetrics::OnRequest(const RequestRecord& record) {
-  Count(*SeriesOf(record), record);
-  ResponseOf(record.status)->Increment();
-  if (!record.replica.empty()) ReplicaOf(record)->Increment();
-  if (TenantSeries* tenant = TenantOf(record)) {
-    tenant->outcomes[static_cast<size_t>(record.outcome)]->Increment();
-    Add(tenant->prompt, record.prompt.value());
-    Add(tenant->output, record.output.value());
-    Add(tenant->active, record.active_tokens);
+  {
+    const auto lock = names_.Reading();
+    Found found;
+    if (Find(KeyOf(record), found)) return Count(found, record);
   }
+  const auto lock = names_.Changing();
+  Count(Make(KeyOf(record)), record);
 }
 
-void RequestMetrics::Count(const RequestSeries& series, const RequestRecord& record) {
+RequestMetrics::Key RequestMetrics::KeyOf(const RequestRecord& record) const {
+  Key key;
+  key.request = {PositionIn(kEndpointLabels, record.endpoint), names_.models().Find(record.model),
+                 names_.classes().Find(record.service_class)};
+  if (names_.has_tenants()) key.tenant = names_.tenants().Find(record.tenant);
+  if (!record.replica.empty()) {
+    key.replica = {names_.replicas().Find(record.replica), static_cast<int>(record.outcome)};
+  }
+  key.response = record.status >= 100 && record.status <= 599 ? record.status : 0;
+  return key;
+}
+
+bool RequestMetrics::Find(const Key& key, Found& found) const {
+  const auto request = request_series_.find(key.request);
+  const auto response = response_series_.find(key.response);
+  if (request == request_series_.end() || response == response_series_.end()) return false;
+  found.request = request->second.get();
+  found.response = response->second;
+  if (key.tenant) {
+    const auto tenant = tenant_series_.find(*key.tenant);
+    if (tenant == tenant_series_.end()) return false;
+    found.tenant = tenant->second.get();
+  }
+  if (key.replica) {
+    const auto replica = replica_series_.find(*key.replica);
+    if (replica == replica_series_.end()) return false;
+    found.replica = replica->second;
+  }
+  return true;
+}
+
+RequestMetrics::Found RequestMetrics::Make(const Key& key) {
+  const auto [endpoint, model, service_class] = key.request;
+  std::unique_ptr<RequestSeries>& request = request_series_[key.request];
+  if (request == nullptr) {
+    request = std::make_unique<RequestSeries>(MakeRequestSeries(endpoint, model, service_class));
+  }
+  Counter*& response = response_series_[key.response];
+  if (response == nullptr) {
+    response = &registry_.Counter(MetricNamed("penstock_responses_total"),
+                                  {{"status", key.response == 0 ? "other" : std::to_string(key.response)}});
+  }
+  Found found{request.get(), nullptr, nullptr, response};
+  if (key.tenant) {
+    std::unique_ptr<TenantSeries>& tenant = tenant_series_[*key.tenant];
+    if (tenant == nullptr) tenant = std::make_unique<TenantSeries>(MakeTenantSeries(names_.tenants()[*key.tenant]));
+    found.tenant = tenant.get();
+  }
+  if (key.replica) {
+    Counter*& replica = replica_series_[*key.replica];
+    if (replica == nullptr) {
+      const absl::string_view outcome = kRequestOutcomeLabels[static_cast<size_t>(key.replica->second)];
+      replica =
+          &registry_.Counter(MetricNamed("penstock_replica_requests_total"),
+                             {{"replica", names_.replicas()[key.replica->first]}, {"outcome", std::string(outcome)}});
+    }
+    found.replica = replica;
+  }
+  return found;
+}
+
+void RequestMetrics::Count(const Found& found, const RequestRecord& record) {
+  CountRequest(*found.request, record);
+  found.response->Increment();
+  if (found.replica != nullptr) found.replica->Increment();
+  if (found.tenant == nullptr) return;
+  found.tenant->outcomes[static_cast<size_t>(record.outcome)]->Increment();
+  Add(found.tenant->prompt, record.prompt.value());
+  Add(found.tenant->output, record.output.value());
+  Add(found.tenant->active, record.active_tokens);
+}
+
+void RequestMetrics::CountRequest(const RequestSeries& series, const RequestRecord& record) {
   series.outcomes[static_cast<size_t>(record.outcome)]->Increment();
   if (record.outcome == RequestOutcome::kRefused) {
     const auto row = std::find_if(kRefusals.begin(), kRefusals.end(),
@@ -85,7 +186,7 @@ void RequestMetrics::Count(const RequestSeries& series, const RequestRecord& rec
 }
 
 RequestMetrics::RequestSeries RequestMetrics::MakeRequestSeries(int endpoint, int model, int service_class) {
-  const prometheus::Labels lane = {{"model", models_[model]}, {"class", classes_[service_class]}};
+  const prometheus::Labels lane = {{"model", names_.models()[model]}, {"class", names_.classes()[service_class]}};
   RequestSeries series;
   for (size_t i = 0; i < series.outcomes.size(); ++i) {
     prometheus::Labels labels = lane;
@@ -107,8 +208,8 @@ RequestMetrics::RequestSeries RequestMetrics::MakeRequestSeries(int endpoint, in
   series.ttft = &registry_.Histogram(MetricNamed("penstock_time_to_first_token_seconds"), lane, kTtftBuckets);
   series.tpot = &registry_.Histogram(MetricNamed("penstock_time_per_output_token_seconds"), lane, kTpotBuckets);
   series.total = &registry_.Histogram(MetricNamed("penstock_request_duration_seconds"), lane, kTotalBuckets);
-  series.prompt_ratio =
-      &registry_.Histogram(MetricNamed("penstock_prompt_estimate_ratio"), {{"model", models_[model]}}, kRatioBuckets);
+  series.prompt_ratio = &registry_.Histogram(MetricNamed("penstock_prompt_estimate_ratio"),
+                                             {{"model", names_.models()[model]}}, kRatioBuckets);
   return series;
 }
 
@@ -125,72 +226,6 @@ RequestMetrics::TenantSeries RequestMetrics::MakeTenantSeries(const std::string&
   series.output = tokens("output");
   series.active = tokens("active");
   return series;
-}
-
-RequestMetrics::RequestSeries* RequestMetrics::SeriesOf(const RequestRecord& record) {
-  const int endpoint = PositionIn(kEndpointLabels, record.endpoint);
-  std::tuple<int, int, int> key;
-  {
-    std::shared_lock lock(mutex_);
-    key = {endpoint, models_.Find(record.model), classes_.Find(record.service_class)};
-    const auto found = request_series_.find(key);
-    if (found != request_series_.end()) return found->second.get();
-  }
-  std::unique_lock lock(mutex_);
-  std::unique_ptr<RequestSeries>& series = request_series_[key];
-  if (series == nullptr) {
-    series = std::make_unique<RequestSeries>(MakeRequestSeries(endpoint, std::get<1>(key), std::get<2>(key)));
-  }
-  return series.get();
-}
-
-RequestMetrics::TenantSeries* RequestMetrics::TenantOf(const RequestRecord& record) {
-  int tenant = LabelNames::kNone;
-  {
-    std::shared_lock lock(mutex_);
-    if (!has_tenants_) return nullptr;
-    tenant = tenants_.Find(record.tenant);
-    const auto found = tenant_series_.find(tenant);
-    if (found != tenant_series_.end()) return found->second.get();
-  }
-  std::unique_lock lock(mutex_);
-  std::unique_ptr<TenantSeries>& series = tenant_series_[tenant];
-  if (series == nullptr) series = std::make_unique<TenantSeries>(MakeTenantSeries(tenants_[tenant]));
-  return series.get();
-}
-
-prometheus::Counter* RequestMetrics::ReplicaOf(const RequestRecord& record) {
-  const int outcome = static_cast<int>(record.outcome);
-  std::pair<int, int> key;
-  {
-    std::shared_lock lock(mutex_);
-    key = {replicas_.Find(record.replica), outcome};
-    const auto found = replica_series_.find(key);
-    if (found != replica_series_.end()) return found->second;
-  }
-  std::unique_lock lock(mutex_);
-  Counter*& counter = replica_series_[key];
-  if (counter == nullptr) {
-    counter =
-        &registry_.Counter(MetricNamed("penstock_replica_requests_total"),
-                           {{"replica", replicas_[key.first]}, {"outcome", std::string(LabelOf(record.outcome))}});
-  }
-  return counter;
-}
-
-prometheus::Counter* RequestMetrics::ResponseOf(int status) {
-  const int label = status >= 100 && status <= 599 ? status : 0;
-  {
-    std::shared_lock lock(mutex_);
-    const auto found = response_series_.find(label);
-    if (found != response_series_.end()) return found->second;
-  }
-  std::unique_lock lock(mutex_);
-  Counter*& counter = response_series_[label];
-  if (counter == nullptr)
-    counter = &registry_.Counter(MetricNamed("penstock_responses_total"),
-                                 {{"status", label == 0 ? "other" : std::to_string(label)}});
-  return counter;
 }
 
 }  // namespace penstock

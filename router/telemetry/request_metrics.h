@@ -1,23 +1,22 @@
 // The metrics of ended requests: series by endpoint, model, class, tenant, replica and status.
 //
 // Series are made when first needed and are looked up by small numbers. Thread-safe; a request costs a few hash lookups
-// under a shared lock, then atomic adds. Private to router/telemetry.
+// and atomic adds under a shared lock. Private to router/telemetry.
 #ifndef PENSTOCK_ROUTER_TELEMETRY_REQUEST_METRICS_H_
 #define PENSTOCK_ROUTER_TELEMETRY_REQUEST_METRICS_H_
 
 #include <array>
 #include <memory>
-#include <shared_mutex>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/string_view.h"
 #include "router/core/contract/fleet.h"
 #include "router/core/contract/refusal.h"
-#include "router/telemetry/label_names.h"
+#include "router/telemetry/names/fleet_names.h"
 #include "router/telemetry/registry/metric_registry.h"
 #include "router/telemetry/request_record.h"
 
@@ -25,15 +24,13 @@ namespace penstock {
 
 class RequestMetrics {
  public:
-  // `registry` must outlive it. `max_names` bounds the distinct values of one label.
-  RequestMetrics(MetricRegistry& registry, size_t max_names) : registry_(registry), max_names_(max_names) {}
+  // Both outlive it.
+  RequestMetrics(MetricRegistry& registry, FleetNames& names) : registry_(registry), names_(names) {}
 
-  // Adds the names of the fleet to the allowed label values.
+  // Names that may be labels. The series of those that are no longer here end.
   void SetFleet(const Fleet& fleet);
   void SetTenants(const std::vector<std::string>& tenants);
   void OnRequest(const RequestRecord& record);
-  // The replica's name, or "other" when the fleet never had it.
-  std::string ReplicaLabel(absl::string_view replica) const;
 
  private:
   using Counter = prometheus::Counter;
@@ -60,24 +57,38 @@ class RequestMetrics {
     prometheus::Histogram* prompt_ratio = nullptr;
   };
 
-  static void Count(const RequestSeries& series, const RequestRecord& record);
+  // All that one request counts; null: it counts none of this kind.
+  struct Found {
+    RequestSeries* request = nullptr;
+    TenantSeries* tenant = nullptr;
+    Counter* replica = nullptr;
+    Counter* response = nullptr;
+  };
+  // The numbers of a record's labels, as the names are now.
+  struct Key {
+    std::tuple<int, int, int> request;
+    std::optional<int> tenant;  // None without configured tenants.
+    std::optional<std::pair<int, int>> replica;
+    int response = 0;
+  };
+
+  static void Count(const Found& found, const RequestRecord& record);
+  static void CountRequest(const RequestSeries& series, const RequestRecord& record);
+  Key KeyOf(const RequestRecord& record) const;
+  // False: some are not made yet.
+  bool Find(const Key& key, Found& found) const;
+  Found Make(const Key& key);
   RequestSeries MakeRequestSeries(int endpoint, int model, int service_class);
   TenantSeries MakeTenantSeries(const std::string& tenant);
-  RequestSeries* SeriesOf(const RequestRecord& record);
-  TenantSeries* TenantOf(const RequestRecord& record);  // Null without configured tenants.
-  Counter* ReplicaOf(const RequestRecord& record);
-  Counter* ResponseOf(int status);
+  // Lets go of the series of dropped names. Under the lock of the names.
+  void Forget(const DroppedNames& dropped);
+  // Ends the series of dropped names, which nobody reaches any more.
+  void Retire(const DroppedNames& dropped);
 
   MetricRegistry& registry_;
-  const size_t max_names_;
+  FleetNames& names_;
 
-  // Guards everything below; held for lookups only. (The packaged absl::Mutex is opaque to the thread sanitizer.)
-  mutable std::shared_mutex mutex_;
-  LabelNames models_;
-  LabelNames classes_;
-  LabelNames replicas_;
-  LabelNames tenants_;
-  bool has_tenants_ = false;
+  // The lock of the names guards everything below.
   absl::flat_hash_map<std::tuple<int, int, int>, std::unique_ptr<RequestSeries>> request_series_;
   absl::flat_hash_map<int, std::unique_ptr<TenantSeries>> tenant_series_;
   absl::flat_hash_map<std::pair<int, int>, Counter*> replica_series_;

@@ -16,6 +16,7 @@
 #include "router/telemetry/edge_metrics.h"
 #include "router/telemetry/engine_metrics.h"
 #include "router/telemetry/gpu_metrics.h"
+#include "router/telemetry/names/fleet_names.h"
 #include "router/telemetry/process/process_figures.h"
 #include "router/telemetry/realtime_metrics.h"
 #include "router/telemetry/registry/metric_registry.h"
@@ -47,14 +48,16 @@ void AddProcess(std::vector<prometheus::MetricFamily>& families) {
 struct Telemetry::State {
   explicit State(const TelemetryOptions& given)
       : options(given),
-        requests(registry, given.max_names),
+        names(given.max_names),
+        requests(registry, names),
         edge(registry, given.version),
-        engines(registry, requests),
+        engines(registry, names),
         batches(registry),
         realtime(registry) {}
 
   const TelemetryOptions options;
   MetricRegistry registry;
+  FleetNames names;
   RequestMetrics requests;
   EdgeMetrics edge;
   EngineMetrics engines;

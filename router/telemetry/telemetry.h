@@ -6,8 +6,9 @@
 //
 // Cardinality is bounded. Endpoints, outcomes, reasons and kinds are closed sets. Models, classes, replicas, pools and
 // GPUs are those of the fleet (SetFleet); tenants are labels only when the configuration names them. Every other value
-// is "other". Gauges of a replica, a pool or a model end when it leaves the fleet and nothing of it is left; counters
-// stay. Names, labels and help: router/telemetry/registry/metric_list.h.
+// is "other". Gauges of a replica, a pool or a model end when it leaves the fleet and nothing of it is left. Its
+// counters end when its last request has ended and its place is vacant; a name that comes back begins at zero. So the
+// page is as long as the present fleet asks. Names, labels and help: router/telemetry/registry/metric_list.h.
 #ifndef PENSTOCK_ROUTER_TELEMETRY_TELEMETRY_H_
 #define PENSTOCK_ROUTER_TELEMETRY_TELEMETRY_H_
 
@@ -34,7 +35,7 @@ struct TelemetryOptions {
   std::vector<std::string> tenants;             // Configured names, in the order of the file.
   Duration stale_after = Duration::Seconds(2);  // An engine report older than this is stale.
   std::string version = "0";                    // For penstock_build_info.
-  size_t max_names = 1024;                      // Distinct values of one label, over all reloads.
+  size_t max_names = 1024;                      // Distinct values of one label at a time.
 };
 
 // Tokens by the outcome of their request. Those of kOk are late, the others abandoned.
@@ -55,9 +56,10 @@ class Telemetry {
   Telemetry(const Telemetry&) = delete;
   Telemetry& operator=(const Telemetry&) = delete;
 
-  // Names that may be labels, and block sizes of token pools. Called at start and after every change of the fleet.
+  // Names that may be labels, and block sizes of token pools. The series of names that it lacks end. Called at start
+  // and after every change of the fleet, by one thread.
   void SetFleet(const Fleet& fleet);
-  // The configured tenants. Called at start and after every reload.
+  // The tenants that requests may have. The series of others end.
   void SetTenants(const std::vector<std::string>& tenants);
 
   EngineMetrics& engines();

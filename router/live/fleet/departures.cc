@@ -2,9 +2,20 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <cstddef>
+#include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
+#include "base/clock.h"
+#include "router/core/contract/vacancy.h"
+
 namespace penstock {
+namespace {
+
+constexpr Duration kLookAgain = Duration::Seconds(1);
+
+}  // namespace
 
 void Departures::Stays::Note(const std::vector<bool>& named, uint64_t view) {
   for (uint32_t place = 0; place < named.size(); ++place) {
@@ -15,11 +26,12 @@ void Departures::Stays::Note(const std::vector<bool>& named, uint64_t view) {
   }
 }
 
-bool Departures::Stays::AreViewed(uint32_t place, const std::vector<Published>& published) const {
+bool Departures::Stays::AreViewed(uint32_t place, const std::vector<Published>& published, size_t left_out) const {
   const auto stay = by_place.find(place);
   if (stay == by_place.end()) return false;
   // News that were on their way when it left went out with the first view without it.
-  return std::any_of(published.begin(), published.end(), [&stay](const Published& each) {
+  const auto end = published.end() - static_cast<ptrdiff_t>(std::min(left_out, published.size()));
+  return std::any_of(published.begin(), end, [&stay](const Published& each) {
     return each.number >= stay->second.first && each.number <= stay->second.last + 1 && !each.view.expired();
   });
 }
@@ -36,6 +48,8 @@ std::shared_ptr<const FleetView> Departures::Note(std::shared_ptr<const FleetVie
   replicas_.Note(present, views_);
   models_.Note(book_.models().NamedIn(book_.fleet()), views_);
   classes_.Note(NamedClasses(book_.config(), book_.fleet()), views_);
+  TellTenants();
+  leaves_ = true;  // Perhaps.
   return view;
 }
 
@@ -70,14 +84,63 @@ void Departures::AskCore(QuietPlaces& quiet) const {
   }
 }
 
+Departures::Leaving Departures::LeavingPlaces(const std::vector<bool>& named_models,
+                                              const std::vector<bool>& named_classes) const {
+  const Fleet& fleet = book_.fleet();
+  Leaving leaving;
+  const auto note = [&](uint32_t place, const Stays& stays) {
+    leaving.any = true;
+    leaving.awaits_view = leaving.awaits_view || stays.AwaitsAnother(place, published_);
+  };
+  for (uint32_t place = 0; place < fleet.replicas.size(); ++place) {
+    const FleetEntry& entry = book_.entry(ReplicaId(place));
+    if (entry.removed && !entry.vacant) note(place, replicas_);
+  }
+  for (uint32_t i = 0; i < named_models.size(); ++i) {
+    if (!named_models[i] && !IsVacant(fleet.models[i])) note(i, models_);
+  }
+  for (uint32_t i = 0; i < named_classes.size(); ++i) {
+    if (!named_classes[i] && !IsVacant(fleet.classes[i])) note(i, classes_);
+  }
+  return leaving;
+}
+
+bool Departures::TellTenants() {
+  std::vector<std::string> names;
+  for (const TenantConfig& tenant : book_.config().tenants) names.push_back(tenant.name);
+  const size_t present = names.size();
+  absl::flat_hash_set<std::string> known(names.begin(), names.end());
+  for (const Published& each : published_) {
+    const auto view = each.view.lock();
+    if (view == nullptr) continue;
+    for (const TenantConfig& tenant : view->book.config().tenants) {
+      if (known.insert(tenant.name).second) names.push_back(tenant.name);
+    }
+  }
+  const bool leave = names.size() > present;
+  if (names != tenants_) control_.edge().telemetry->SetTenants(tenants_ = std::move(names));
+  return leave;
+}
+
+void Departures::LookAgain(Instant now) {
+  if (leaves_ && now >= looked_ + kLookAgain) Look();
+}
+
 void Departures::Look() {
+  looked_ = Now();
   QuietPlaces quiet;
   for (uint32_t place = 0; place < book_.fleet().replicas.size(); ++place) {
     const FleetEntry& entry = book_.entry(ReplicaId(place));
     if (entry.removed && !entry.vacant && IsUnnamed(place)) quiet.replicas.emplace_back(place);
   }
-  quiet.models = Unviewed(book_.models().NamedIn(book_.fleet()), models_);
-  quiet.classes = Unviewed(NamedClasses(book_.config(), book_.fleet()), classes_);
+  const std::vector<bool> models = book_.models().NamedIn(book_.fleet());
+  const std::vector<bool> classes = NamedClasses(book_.config(), book_.fleet());
+  const bool tenants_leave = TellTenants();
+  const Leaving leaving = LeavingPlaces(models, classes);
+  leaves_ = leaving.any || tenants_leave;
+  if (leaving.awaits_view) publisher_.Publish({});
+  quiet.models = Unviewed(models, models_);
+  quiet.classes = Unviewed(classes, classes_);
   if (quiet.empty()) return;
   if (!quiet.replicas.empty()) AskCore(quiet);
   // Posts that loops made before they let go of the replica come first.

@@ -1,19 +1,21 @@
-// The replicas, models and classes that left the fleet, until nothing names them any more. Then their places become
-// free.
+// The replicas, models, classes and tenants that left the fleet, until nothing names them any more. Then their places
+// become free, and the series of their names end.
 //
 // Views of the fleet name a replica, up to the first one without it. So do the coroutines of its watch, its requests in
 // the core, and posts on their way to the control loop. A model or a class is named by views alone: a request has the
-// view of its arrival until its end. A place that none of them names is quiet. It becomes vacant, and is offered again
-// when the core and all loops know that. Belongs to the control loop. A look costs O(replicas + models + classes), and
-// a view of the core where a place may be quiet.
+// view of its arrival until its end. The same holds for a tenant. A place that none of them names is quiet. It becomes
+// vacant, and is offered again when the core and all loops know that. Belongs to the control loop. A look costs
+// O(replicas + models + classes), and a view of the core where a place may be quiet.
 #ifndef PENSTOCK_ROUTER_LIVE_FLEET_DEPARTURES_H_
 #define PENSTOCK_ROUTER_LIVE_FLEET_DEPARTURES_H_
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/units.h"
 #include "router/fleet/fleet_book.h"
 #include "router/live/event_loop.h"
 #include "router/live/fleet/fleet_publisher.h"
@@ -32,6 +34,8 @@ class Departures {
   void Left(const std::shared_ptr<WatchedReplica>& watched);
   // Looks for quiet places. After a publication.
   void Look();
+  // Looks again a second after the last look, if something may leave. Called often.
+  void LookAgain(Instant now);
 
  private:
   struct Published {
@@ -45,8 +49,12 @@ class Departures {
       uint64_t last = 0;
     };
     void Note(const std::vector<bool>& named, uint64_t view);
-    // True: somebody has a view that names the place, or the first one without it.
-    bool AreViewed(uint32_t place, const std::vector<Published>& published) const;
+    // True: somebody has a view that names the place, or the first one without it. The newest views may be left out.
+    bool AreViewed(uint32_t place, const std::vector<Published>& published, size_t left_out = 0) const;
+    // True: nothing but the newest view is in the way.
+    bool AwaitsAnother(uint32_t place, const std::vector<Published>& published) const {
+      return AreViewed(place, published) && !AreViewed(place, published, 1);
+    }
     // The vacant places are nobody's.
     void Erase(const std::vector<uint32_t>& places);
 
@@ -65,11 +73,22 @@ class Departures {
   // Takes out the replicas that the core has requests for, and finds the pools without leases.
   void AskCore(QuietPlaces& quiet) const;
   void Vacate(const QuietPlaces& quiet);
+  // The places that are left and not vacant yet.
+  struct Leaving {
+    bool any = false;
+    bool awaits_view = false;  // One of them could be vacant if there were a newer view.
+  };
+  Leaving LeavingPlaces(const std::vector<bool>& named_models, const std::vector<bool>& named_classes) const;
+  // Tells the metrics the tenants of the views that somebody has. True: some have left the configuration.
+  bool TellTenants();
 
   EventLoop& control_;
   FleetBook& book_;
   FleetPublisher& publisher_;
   uint64_t views_ = 0;
+  std::vector<std::string> tenants_;  // Those that the metrics have.
+  bool leaves_ = false;               // Something may leave, as of the last look or publication.
+  Instant looked_;
   std::vector<Published> published_;  // Those that somebody still has.
   Stays replicas_;
   Stays models_;

@@ -105,6 +105,7 @@ asio::awaitable<void> FleetMonitor::Watch(std::shared_ptr<WatchedReplica> watche
     if (watched->pool != nullptr) co_await Round(*watched);
     if (watched->stopped) break;
     Judge(*watched);
+    departures_.LookAgain(Now());
     rereader_.MayBegin(watched);
     Duration pause = book_.config().poll.interval;
     if (watched->health.probing_needed()) {
@@ -139,9 +140,7 @@ asio::awaitable<void> FleetMonitor::Round(WatchedReplica& watched) {
   co_await keeper_.AfterRound(watched, status.ok(), began);
   if (watched.stopped) co_return;
   const bool hidden = SleepKeeper::HidesAbsence(watched);
-  if (watched.discovered && !hidden) {
-    control_.edge().telemetry->engines().OnPoll(NameOf(watched), status.ok());
-  }
+  if (watched.discovered && !hidden) control_.edge().telemetry->engines().OnPoll(NameOf(watched), status.ok());
   if (!status.ok() && !hidden) {
     LogLost(watched, status);
     watched.rereading.times.OnFailedPoll();

@@ -136,8 +136,12 @@ void NodeKeeper::Configure() {
   for (const auto& reader : before) {
     if (reader == nullptr) continue;
     reader->Stop();
+    const bool read_anew = std::any_of(readers_.begin(), readers_.end(), [&reader](const auto& each) {
+      return each->node == reader->node && each->config.kind == reader->config.kind;
+    });
+    if (read_anew) continue;
     const absl::string_view kind = kExporterNames[static_cast<size_t>(reader->config.kind)];
-    control_.edge().telemetry->engines().OnNodeFresh(reader->node, kind);
+    control_.edge().telemetry->engines().OnNodeLeft(reader->node, kind);
   }
 }
 

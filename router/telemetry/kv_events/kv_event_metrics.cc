@@ -27,6 +27,8 @@ void KvEventMetrics::Add(const std::string& replica, const FollowerCounts& befor
       {&MetricNamed("penstock_kv_event_unknown_chains_total"), nullptr, "", &FollowerCounts::unowned},
       {&MetricNamed("penstock_kv_event_conflicts_total"), nullptr, "", &FollowerCounts::conflicts},
   };
+  const auto lock = names_.Reading();
+  if (names_.replicas().Find(replica) == LabelNames::kOther) return;
   for (const Figure& figure : kFigures) {
     MetricRegistry::Labels labels = {{"replica", replica}};
     if (figure.label != nullptr) labels[figure.label] = figure.value;
@@ -38,6 +40,8 @@ void KvEventMetrics::Add(const std::string& replica, const FollowerCounts& befor
 }
 
 void KvEventMetrics::Leave(const std::string& replica) {
+  const auto lock = names_.Reading();
+  if (names_.replicas().Find(replica) == LabelNames::kOther) return;
   registry_.Gauge(MetricNamed("penstock_kv_event_confirmed_blocks"), {{"replica", replica}}).Set(0);
   registry_.Gauge(MetricNamed("penstock_kv_event_followed"), {{"replica", replica}}).Set(0);
 }

@@ -1,18 +1,20 @@
 // Metrics about the events of engines' caches, by replica. Not thread-safe; used by the thread that reads the events.
+// A replica whose name has left the fleet counts no more.
 #ifndef PENSTOCK_ROUTER_TELEMETRY_KV_EVENTS_KV_EVENT_METRICS_H_
 #define PENSTOCK_ROUTER_TELEMETRY_KV_EVENTS_KV_EVENT_METRICS_H_
 
 #include <string>
 
 #include "router/kv_events/cache_follower.h"
+#include "router/telemetry/names/fleet_names.h"
 #include "router/telemetry/registry/metric_registry.h"
 
 namespace penstock {
 
 class KvEventMetrics {
  public:
-  // `registry` outlives it.
-  explicit KvEventMetrics(MetricRegistry& registry) : registry_(registry) {}
+  // Both outlive it.
+  KvEventMetrics(MetricRegistry& registry, const FleetNames& names) : registry_(registry), names_(names) {}
 
   // Adds what a follower counted since `before`.
   void Add(const std::string& replica, const FollowerCounts& before, const FollowerCounts& now);
@@ -23,6 +25,7 @@ class KvEventMetrics {
 
  private:
   MetricRegistry& registry_;
+  const FleetNames& names_;
 };
 
 }  // namespace penstock
