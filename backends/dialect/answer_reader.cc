@@ -131,7 +131,7 @@ bool AnswerScan::Take(char c) {
   const char closing = InObject() ? '}' : ']';
   switch (place_.expected) {
     case Expected::kBody:
-      return (c == '{' || (c == '[' && AnswersLists(endpoint_))) && Open(c);
+      return (c == '{' || absl::StrContains(BareAnswers(endpoint_), c)) && BeginValue(c);
     case Expected::kFirst:
       if (c == closing) return Close();
       return InObject() ? BeginKey() : BeginValue(c);
@@ -222,7 +222,7 @@ bool AnswerScan::BeginValue(char c) {
 }
 
 bool AnswerScan::EndValue() {
-  place_.expected = Expected::kNext;
+  place_.expected = place_.depth > 0 ? Expected::kNext : Expected::kNothing;
   if (kept_.part == Part::kNone || kept_.part == Part::kKey || kept_.depth != place_.depth) return true;
   const absl::string_view raw = KeptUpTo(place_.at);
   const Part part = std::exchange(kept_.part, Part::kNone);
@@ -282,8 +282,8 @@ bool AnswerScan::ReadPart(Part part, absl::string_view raw) {
 AnswerFacts ReadAnswer(Endpoint endpoint, absl::string_view body) {
   AnswerFacts facts;
   JsonScanner scanner(body);
-  const bool list = AnswersLists(endpoint) && JsonScanner(body).SkipWholeList();
-  const bool json = list || scanner.WholeObject([&](absl::string_view key) {
+  const bool bare = JsonScanner(body).SkipWhole(BareAnswers(endpoint));
+  const bool json = bare || scanner.WholeObject([&](absl::string_view key) {
     if (key == "usage") return ReadUsage(scanner, &facts.usage);
     facts.choices |= key == "choices";
     if (key == "choices") return scanner.ForEachElement([&] { return ReadChoice(scanner, &facts); });

@@ -21,7 +21,8 @@ struct AnswerFacts {
   std::string status;         // Of a response, if it is a short word. Empty: none.
   bool choices = false;       // It has the member that every answer of a chat or a completion has.
   bool error = false;         // It is an error, although its status is 200.
-  bool malformed = false;  // Neither an object in UTF-8 nor, where AnswersLists(), a list. All else is at its default.
+  // Neither an object in UTF-8 nor, one of BareAnswers(). All else is at its default.
+  bool malformed = false;
 };
 
 // Reads an answer piece by piece, as the pieces come. It stores a few bytes only: the values that it looks for.

@@ -124,10 +124,13 @@ constexpr bool IsFree(Endpoint endpoint) { return TraitsOf(endpoint).cost == End
 constexpr bool IsRoute(Endpoint endpoint) { return endpoint == Endpoint::kRoute || endpoint == Endpoint::kFreeRoute; }
 // The engine's front end answers at once, or it hangs.
 constexpr bool IsQuick(Endpoint endpoint) { return IsFree(endpoint) && !IsRoute(endpoint); }
-// Some engine's whole answer is a JSON list there: SGLang's rankings, those of llama-server for `texts`, bare tokens.
-constexpr bool AnswersLists(Endpoint endpoint) {
-  return endpoint == Endpoint::kRerank || endpoint == Endpoint::kScore || endpoint == Endpoint::kPooling ||
-         endpoint == Endpoint::kClassify || endpoint == Endpoint::kTokenize || endpoint == Endpoint::kDetokenize;
+// The first characters of whole answers there that are no objects. Some engine's is a JSON list: SGLang's rankings,
+// those of llama-server for `texts`, bare tokens. The text of tokens may be a bare string.
+constexpr absl::string_view BareAnswers(Endpoint endpoint) {
+  if (endpoint == Endpoint::kDetokenize) return "[\"";
+  const bool lists = endpoint == Endpoint::kRerank || endpoint == Endpoint::kScore || endpoint == Endpoint::kPooling ||
+                     endpoint == Endpoint::kClassify || endpoint == Endpoint::kTokenize;
+  return lists ? "[" : "";
 }
 constexpr bool PassesAnswer(Endpoint endpoint) { return TraitsOf(endpoint).passed; }
 

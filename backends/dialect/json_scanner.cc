@@ -60,9 +60,9 @@ bool JsonScanner::TakeString(absl::string_view* raw) {
   return true;
 }
 
-bool JsonScanner::SkipWholeList() {
+bool JsonScanner::SkipWhole(absl::string_view firsts) {
   SkipSpace();
-  if (Peek() != '[' || !Skip()) return false;
+  if (at_ == end_ || firsts.find(Peek()) == absl::string_view::npos || !Skip()) return false;
   SkipSpace();
   return at_ == end_;
 }

@@ -32,8 +32,8 @@ class JsonScanner {
     return at_ == end_;
   }
 
-  // The whole text is one list with only space around it.
-  bool SkipWholeList();
+  // The whole text is one value that begins with one of these characters, with only space around it.
+  bool SkipWhole(absl::string_view firsts);
 
   // The first character of the next value: { [ " or a character of a number or literal. 0 at the end of the text.
   char Peek() const { return at_ < end_ ? *at_ : '\0'; }

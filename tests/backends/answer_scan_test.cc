@@ -63,13 +63,26 @@ TEST(AnswerScan, AListIsAnAnswerWhereAnEngineGivesOne) {
     EXPECT_FALSE(Malformed(endpoint, list));
     ExpectSame(ReadAnswer(endpoint, list), AnswerFacts());
     EXPECT_FALSE(Malformed(endpoint, "[]"));
-    for (const char* bad : {"[1", "[1 {}", "[1,]", "[1}", "[] []", "[]{}", "\"x\"", "7", "[\"\xFF\"]", "]", ""}) {
+    for (const char* bad : {"[1", "[1 {}", "[1,]", "[1}", "[] []", "[]{}", "\"x\" 7", "7", "[\"\xFF\"]", "]", ""}) {
       EXPECT_TRUE(Malformed(endpoint, bad)) << bad;
     }
   }
   for (const Endpoint endpoint : {Endpoint::kChat, Endpoint::kCompletions, Endpoint::kEmbeddings, Endpoint::kResponses,
                                   Endpoint::kMessages, Endpoint::kModerations}) {
     EXPECT_TRUE(Malformed(endpoint, list));
+  }
+}
+
+TEST(AnswerScan, ABareStringIsAnAnswerWhereAnEngineGivesTheText) {
+  for (const std::string text : {R"( "the \"river\" \u00e9 runs" )", R"("")"}) {
+    EXPECT_FALSE(Malformed(Endpoint::kDetokenize, text)) << text;
+    ExpectSame(ReadAnswer(Endpoint::kDetokenize, text), AnswerFacts());
+    for (const Endpoint endpoint : {Endpoint::kTokenize, Endpoint::kRerank, Endpoint::kClassify, Endpoint::kChat}) {
+      EXPECT_TRUE(Malformed(endpoint, text)) << text;
+    }
+  }
+  for (const char* bad : {"\"x", "\"x\" \"y\"", "\"x\",", "\"x\\", "\"\xFF\"", "null", "true", "x", "\"x\"}"}) {
+    EXPECT_TRUE(Malformed(Endpoint::kDetokenize, bad)) << bad;
   }
 }
 

@@ -59,6 +59,18 @@ def test_an_answer_may_be_a_list(scripted, path):
     router.wait_for_nothing()
 
 
+@pytest.mark.parametrize("path", ["/detokenize", "/v1/detokenize"])
+def test_the_text_of_tokens_may_be_a_bare_string(scripted, path):
+    engine, router = scripted
+    engine.script = http(200, b' "the \\"river\\" runs"\n')
+    answer = send(router.address, request_bytes(path, {"model": SCRIPTED, "tokens": [1, 2, 3]}))
+    assert (answer.status, answer.body) == (200, b' "the \\"river\\" runs"\n')
+    for body in (b'"the river', b'"the" "river"', b"7", b"null"):
+        engine.script = http(200, body)
+        assert post(router, path, model=SCRIPTED, tokens=[1])[0] == 502, body
+    router.wait_for_count("penstock_replica_up", 1)
+
+
 def test_a_broken_list_is_no_answer(scripted):
     engine, router = scripted
     for body in (b'[{"score": 0.9}', b'["a" {}]', b"7"):
