@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "router/openai/request/request_scan.h"
 
@@ -63,6 +64,32 @@ TEST(RequestScan, ToolsThatTheProviderOfAMessageRunsAreEffects) {
   EXPECT_TRUE(effects(R"([{"name":"look"},{"type":"web_fetch_20250910","name":"f"}])"));
   EXPECT_TRUE(effects(R"([{"type":"code_execution_20250522","name":"c"}])"));
   EXPECT_TRUE(effects("[\"" + std::string(1 << 20, 'x') + "\"]")) << "a list that is too long to be searched";
+}
+
+TEST(RequestScan, APromptThatTheEngineHasStoredNeedsNoInput) {
+  const auto scan = [](const std::string& more) {
+    return ScanFor(Endpoint::kResponses, R"({"model":"m","store":false,"prompt":)" + more + "}");
+  };
+  const RequestFacts named = scan(R"({"id":"pmpt_1","version":"2","variables":{"city":"Oslo"}})");
+  EXPECT_EQ(named.text.tool_bytes, 57) << "its variables count";
+  EXPECT_EQ(named.prompts, 1);
+  EXPECT_TRUE(named.has_effects) << "it may bring tools";
+  EXPECT_FALSE(named.media);
+  const RequestFacts beside = scan(R"({"id":"pmpt_1"},"input":"the river","instructions":"be short")");
+  EXPECT_EQ(beside.text.words, 4);
+  EXPECT_EQ(beside.text.tool_bytes, 15);
+  const std::string picture = "data:image/png;base64," + std::string(100'000, 'A');
+  const RequestFacts files =
+      scan(R"({"id":"p","variables":{"a":{"type":"input_image","image_url":")" + picture + "\"}}}");
+  EXPECT_EQ(files.text.tool_bytes, 0) << "bytes of a picture are no text";
+  ASSERT_TRUE(files.media);
+  EXPECT_EQ(files.media->opaque, 1);
+  for (const char* none : {R"("pmpt_1")", "null", "[]", "7"}) {
+    const auto result =
+        ScanRequest(Endpoint::kResponses, absl::StrCat(R"({"model":"m","prompt":)", none, "}"), AllOutputLimits());
+    ASSERT_TRUE(std::holds_alternative<ApiError>(result)) << none;
+    EXPECT_EQ(std::get<ApiError>(result).param, "input");
+  }
 }
 
 }  // namespace

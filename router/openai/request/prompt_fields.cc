@@ -1,5 +1,6 @@
 #include "router/openai/request/prompt_fields.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "router/openai/request/request_scan.h"
 
@@ -106,6 +107,24 @@ MaybeError AddTensors(const JsonValue& tensors, RequestFacts& facts) {
   return std::nullopt;
 }
 
+// A prompt that the engine has stored, with the values of its variables. False: there is none. Pictures and files are
+// long in bytes and not in tokens, so they count as a file.
+bool AddStored(const RequestFields& fields, RequestFacts& facts) {
+  constexpr size_t kLongestText = 256 << 10;
+  const JsonValue* prompt = fields.Find(Field::kPrompt);
+  if (prompt == nullptr || prompt->kind() != JsonKind::kObject) return false;
+  facts.has_effects = true;  // It may bring tools.
+  const bool text = prompt->span.size() <= kLongestText && !absl::StrContains(prompt->raw(), "\"input_image\"") &&
+                    !absl::StrContains(prompt->raw(), "\"input_file\"");
+  if (text) {
+    facts.text.tool_bytes += static_cast<int64_t>(prompt->span.size());
+    return true;
+  }
+  if (!facts.media) facts.media = MediaCounts();
+  ++facts.media->opaque;
+  return true;
+}
+
 // `system` and the tools stand before the messages.
 MaybeError AddSystem(const RequestFields& fields, RequestFacts& facts) {
   for (const Field field : {Field::kTools, Field::kSystem}) {
@@ -157,6 +176,10 @@ MaybeError ReadPrompt(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
   }
   const JsonValue* tensors = endpoint == Endpoint::kCompletions ? fields.Find(Field::kPromptEmbeds) : nullptr;
   if (tensors != nullptr && fields.Find(Field::kPrompt) == nullptr) return AddTensors(*tensors, facts);
+  const bool response = endpoint == Endpoint::kResponses;
+  if (response && fields.Find(Field::kInput) == nullptr && AddStored(fields, facts)) {
+    return AddInstructions(fields, facts);
+  }
   if (MaybeError error = CheckPart(endpoint, fields, fields.prompt(), false)) return error;
   if (pairs) {
     if (MaybeError error = AddQuery(endpoint, fields)) return error;
@@ -173,7 +196,8 @@ MaybeError ReadPrompt(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
   facts.prompt_at = fields.Span(fields.prompt().field);
   if (tensors != nullptr) return AddTensors(*tensors, facts);
   if (endpoint == Endpoint::kMessages || counts) return AddSystem(fields, facts);
-  return endpoint == Endpoint::kResponses ? AddInstructions(fields, facts) : std::nullopt;
+  if (response) AddStored(fields, facts);
+  return response ? AddInstructions(fields, facts) : std::nullopt;
 }
 
 }  // namespace penstock

@@ -169,7 +169,7 @@ MaybeError ReadEffects(const RequestFields& fields, RequestFacts& facts) {
   facts.stored = store;
   facts.background = background;
   facts.request_id_at = fields.Span(Field::kRequestId);
-  facts.has_effects = store || RunsTools(fields);
+  facts.has_effects = facts.has_effects || store || RunsTools(fields);
   return std::nullopt;
 }
 

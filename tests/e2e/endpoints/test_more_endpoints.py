@@ -71,6 +71,19 @@ def test_the_text_of_tokens_may_be_a_bare_string(scripted, path):
     router.wait_for_count("penstock_replica_up", 1)
 
 
+@pytest.mark.parametrize("more", [{}, {"input": "Hello"}], ids=["alone", "beside input"])
+def test_a_prompt_that_the_engine_has_stored_reaches_it(scripted, more):
+    engine, router = scripted
+    named = {"id": "pmpt_1", "version": "2", "variables": {"city": "Oslo"}}
+    engine.script = http(200, {"id": "resp_1", "object": "response", "status": "completed", "output": []})
+    status, _, answer = post(router, "/v1/responses", model=SCRIPTED, prompt=named, **more)
+    assert status == 200, answer
+    assert json.loads(engine.last.partition(b"\r\n\r\n")[2])["prompt"] == named
+    engine.script = http(400, {"error": {"message": "no stored prompts here", "type": "invalid_request_error"}})
+    status, _, answer = post(router, "/v1/responses", model=SCRIPTED, prompt=named, **more)
+    assert (status, answer["error"]["message"]) == (400, "no stored prompts here")
+
+
 def test_a_broken_list_is_no_answer(scripted):
     engine, router = scripted
     for body in (b'[{"score": 0.9}', b'["a" {}]', b"7"):
