@@ -15,7 +15,7 @@ void RereadTimes::OnReread(Instant now, Duration poll_interval) {
   const Duration pause = std::min(kPause, poll_interval * kPausePolls);
   earliest_ = now + kLeast;
   next_ = now + Duration::Seconds(pause.seconds() * (0.75 + draw_.Uniform() / 2));
-  wanted_ = recognise_ = failing_ = doubted_ = false;
+  wanted_ = recognise_ = denied_ = failing_ = doubted_ = false;
 }
 
 void RereadTimes::OnDoubt(Instant now) {

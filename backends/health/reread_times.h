@@ -28,8 +28,8 @@ class RereadTimes {
   void OnDiscovery(Instant now, Duration poll_interval);
   void OnReread(Instant now, Duration poll_interval);
   // The engine denies a model that it listed.
-  void OnModelDenied() { wanted_ = true; }
-  // The engine holds less than before. Called at each chance until another reading confirms it.
+  void OnModelDenied() { wanted_ = denied_ = true; }
+  // The engine holds less than before, or lacks a model. Called at each chance until another reading confirms it.
   void OnDoubt(Instant now);
   // Connections or answers broke: it may be another engine.
   void OnTrouble() { wanted_ = recognise_ = true; }
@@ -43,6 +43,8 @@ class RereadTimes {
   bool Due(Instant now) const { return !failing_ && now >= earliest_ && (wanted_ || now >= next_); }
   // The next reading begins with the kind of the engine.
   bool recognise() const { return recognise_; }
+  // The engine denied a model since the last reading.
+  bool denied() const { return denied_; }
 
  private:
   bench::Generator draw_;
@@ -52,6 +54,7 @@ class RereadTimes {
   int64_t preemptions_ = -1;
   bool wanted_ = false;
   bool recognise_ = false;
+  bool denied_ = false;
   bool failing_ = false;
   bool doubted_ = false;
 };

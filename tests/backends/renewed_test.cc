@@ -37,6 +37,19 @@ TEST(Renewed, ModelsComeAndGoAndTheFirstStaysTheFirst) {
   EXPECT_EQ(NamesOf(Renewed(Known(), found)), (Names{"base", "young"}));
 }
 
+TEST(Renewed, OnlyTheSameEngineMissesModels) {
+  Discovery found = Known();
+  EXPECT_TRUE(Missing(Known(), found).empty());
+  found.models = {{"young", Tokens(8192)}, {"base", Tokens(4096)}};
+  ASSERT_EQ(Missing(Known(), found).size(), 1u);
+  EXPECT_EQ(Missing(Known(), found)[0].name, "adapter");
+  found.models = {{"young", Tokens(8192)}};
+  EXPECT_TRUE(Missing(Known(), found).empty()) << "it is another engine";
+  found.models = {{"base", Tokens(4096)}};
+  found.kind = EngineKind::kOllama;
+  EXPECT_TRUE(Missing(Known(), found).empty()) << "it is of another kind";
+}
+
 TEST(Renewed, AnotherOrderIsNoChange) {
   Discovery found = Known();
   std::swap(found.models[0], found.models[1]);

@@ -1,6 +1,7 @@
 #include "backends/engines/contract/renewed.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -56,6 +57,15 @@ bool HoldsLess(const Discovery& now, const Discovery& before) {
     less = less || Fell(model.max_context, before.models[at->second].max_context);
   }
   return known && less;
+}
+
+std::vector<ServedModel> Missing(const Discovery& known, const Discovery& found) {
+  const Places places = PlacesOf(found.models);
+  std::vector<ServedModel> missing;
+  std::copy_if(known.models.begin(), known.models.end(), std::back_inserter(missing),
+               [&places](const ServedModel& model) { return !places.contains(model.name); });
+  const bool other = found.kind != known.kind || missing.size() == known.models.size();
+  return other ? std::vector<ServedModel>() : missing;
 }
 
 Discovery Renewed(const Discovery& known, Discovery found) {

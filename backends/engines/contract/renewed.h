@@ -2,6 +2,8 @@
 #ifndef PENSTOCK_BACKENDS_ENGINES_CONTRACT_RENEWED_H_
 #define PENSTOCK_BACKENDS_ENGINES_CONTRACT_RENEWED_H_
 
+#include <vector>
+
 #include "backends/engines/contract/discovery.h"
 
 namespace penstock {
@@ -10,6 +12,9 @@ namespace penstock {
 // empty. Models that stay keep their order: the first one is the engine's base, whatever comes or goes behind it. An
 // engine of another kind, or with none of the known models, is another engine: its facts count as they are.
 Discovery Renewed(const Discovery& known, Discovery found);
+
+// The models of `known` that `found` lacks, where it is the same engine. None where it is another one.
+std::vector<ServedModel> Missing(const Discovery& known, const Discovery& found);
 
 // True: the same engine says that it holds less than `before`: a smaller pool, context or sequence. Figures that are
 // not reported count as equal.

@@ -162,7 +162,7 @@ asio::awaitable<absl::Status> FleetMonitor::Discover(WatchedReplica& watched) {
   if (watched.stopped) co_return absl::CancelledError("stopped");
   watched.discovered = true;
   watched.notes->lacks_messages.store(false, std::memory_order_relaxed);
-  ++watched.rereading.discoveries;
+  watched.rereading.OnDiscovered();
   watched.logged.lost = false;
   KeepOwnModel(book_.config(), book_.replica_config(watched.id), *discovery);
   book_.SetDiscovery(watched.id, *std::move(discovery));

@@ -1,5 +1,6 @@
 #include "router/live/fleet/rereader.h"
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <utility>
@@ -37,6 +38,20 @@ asio::awaitable<absl::StatusOr<Discovery>> RecognisedFacts(const EngineDeclarati
   co_return co_await FactsBy(engine, config, pool);
 }
 
+// The facts with the models that are missing for the first time, whose names `missed` has then. They are missing for
+// good where `sure`.
+Discovery WithDoubtedModels(const Discovery& known, Discovery facts, bool sure, std::vector<std::string>& missed) {
+  const std::vector<std::string> before = std::exchange(missed, {});
+  if (sure) return facts;
+  for (ServedModel& model : Missing(known, facts)) {
+    if (std::find(before.begin(), before.end(), model.name) != before.end()) continue;
+    missed.push_back(model.name);
+    facts.models.push_back(std::move(model));
+  }
+  // In the known order.
+  return missed.empty() ? facts : Renewed(known, std::move(facts));
+}
+
 }  // namespace
 
 asio::awaitable<absl::StatusOr<const EngineDeclaration*>> RecogniseEngine(const ReplicaConfig& config,
@@ -48,16 +63,17 @@ asio::awaitable<absl::StatusOr<const EngineDeclaration*>> RecogniseEngine(const 
 void Rereader::MayBegin(const std::shared_ptr<WatchedReplica>& watched) {
   if (watched->stopped || !watched->discovered || watched->rereading.under_way) return;
   // A sleeping engine may have no pages.
-  if (book_.entry(watched->id).doubted) watched->rereading.times.OnDoubt(Now());
+  if (book_.entry(watched->id).doubted || !watched->rereading.missed.empty()) watched->rereading.times.OnDoubt(Now());
   if (SleepKeeper::HidesAbsence(*watched) || !watched->rereading.times.Due(Now())) return;
   const bool recognise = watched->rereading.times.recognise();
+  const bool denied = watched->rereading.times.denied();
   watched->rereading.times.OnReread(Now(), book_.config().poll.interval);
   watched->rereading.under_way = true;
   control_.connections().EnterGuest();
-  asio::co_spawn(control_.io(), Read(watched, recognise), asio::detached);
+  asio::co_spawn(control_.io(), Read(watched, recognise, denied), asio::detached);
 }
 
-asio::awaitable<void> Rereader::Read(std::shared_ptr<WatchedReplica> watched, bool recognise) {
+asio::awaitable<void> Rereader::Read(std::shared_ptr<WatchedReplica> watched, bool recognise, bool denied) {
   const int discoveries = watched->rereading.discoveries;
   std::shared_ptr<UpstreamPool> pool = watched->pool;
   const EngineDeclaration& known = watched->scraper->engine();
@@ -71,7 +87,7 @@ asio::awaitable<void> Rereader::Read(std::shared_ptr<WatchedReplica> watched, bo
   watched->rereading.under_way = false;
   // A discovery behind this reading knows better.
   const bool current = !watched->stopped && watched->discovered && watched->rereading.discoveries == discoveries;
-  if (current && !absl::IsResourceExhausted(found.status())) Take(*watched, std::move(found));
+  if (current && !absl::IsResourceExhausted(found.status())) Take(*watched, std::move(found), denied);
   pool.reset();
   control_.connections().LeaveGuest();
 }
@@ -85,7 +101,7 @@ void Rereader::TakeSame(WatchedReplica& watched) {
   tell_(watched, true, absl::StrCat("engine confirms that it holds less: ", DiscoveryText(facts, replica)));
 }
 
-void Rereader::Take(WatchedReplica& watched, absl::StatusOr<Discovery> found) {
+void Rereader::Take(WatchedReplica& watched, absl::StatusOr<Discovery> found, bool denied) {
   const Discovery& known = *book_.known(watched.id).discovery;
   Telemetry& telemetry = *control_.edge().telemetry;
   const std::string name = book_.fleet().replicas[watched.id.value()].name;
@@ -101,7 +117,13 @@ void Rereader::Take(WatchedReplica& watched, absl::StatusOr<Discovery> found) {
     return tell_(watched, false, absl::StrCat("models cannot be read again: ", found.status().message()));
   }
   watched.rereading.failed = false;
-  Discovery facts = Renewed(known, *std::move(found));
+  std::vector<std::string>& missed = watched.rereading.missed;
+  Discovery facts = WithDoubtedModels(known, Renewed(known, *std::move(found)), denied, missed);
+  if (!missed.empty()) {
+    tell_(watched, false,
+          absl::StrCat("engine lists `", missed.front(), "` no more", missed.size() > 1 ? ", nor others" : "",
+                       ": requests go on until another reading confirms that"));
+  }
   if (facts == known) return TakeSame(watched);
   telemetry.engines().OnReread(name, Reread::kChanged);
   watched.scraper = std::make_shared<EngineScraper>(EngineOf(facts.kind), facts);

@@ -2,7 +2,8 @@
 //
 // A reading has a coroutine of its own, a guest of the control loop, so polls never wait for it. One reading of a
 // replica is under way at a time; RereadTimes says when. Facts that differ go into the FleetBook. A reading that fails,
-// or that finds no models, changes nothing. Belongs to the control loop.
+// or that finds no models, changes nothing. A model leaves when two readings do not find it, or one behind a denial by
+// the engine. Belongs to the control loop.
 #ifndef PENSTOCK_ROUTER_LIVE_FLEET_REREADER_H_
 #define PENSTOCK_ROUTER_LIVE_FLEET_REREADER_H_
 
@@ -35,8 +36,9 @@ class Rereader {
   void MayBegin(const std::shared_ptr<WatchedReplica>& watched);
 
  private:
-  boost::asio::awaitable<void> Read(std::shared_ptr<WatchedReplica> watched, bool recognise);
-  void Take(WatchedReplica& watched, absl::StatusOr<Discovery> found);
+  boost::asio::awaitable<void> Read(std::shared_ptr<WatchedReplica> watched, bool recognise, bool denied);
+  // `denied`: the engine denied a model before the reading.
+  void Take(WatchedReplica& watched, absl::StatusOr<Discovery> found, bool denied);
   // The reading found what is known. It ends a doubt.
   void TakeSame(WatchedReplica& watched);
 

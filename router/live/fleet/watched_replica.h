@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "backends/engines/scrape/engine_scraper.h"
@@ -21,10 +22,18 @@ namespace penstock {
 
 // The readings of a replica's facts while it is up.
 struct Rereading {
+  // The facts were read anew as a whole.
+  void OnDiscovered() {
+    ++discoveries;
+    missed.clear();
+  }
+
   RereadTimes times;
   int discoveries = 0;  // A reading from before the last one is out of date.
   bool under_way = false;
   bool failed = false;  // The last one; logged.
+  // The models that the last reading did not find. They are served until another reading does not find them either.
+  std::vector<std::string> missed;
 };
 
 // The health of a replica as the core has it.

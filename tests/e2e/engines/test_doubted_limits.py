@@ -1,4 +1,4 @@
-"""An engine that tells smaller limits once, as one that restarts may: nothing is refused for good before they are sure."""
+"""An engine that tells smaller limits or fewer models once: nothing is refused for good before they are sure."""
 import select
 import socket
 
@@ -6,7 +6,7 @@ import pytest
 from processes import Router, wait_until
 from raw_http import chat, read_answer, request_bytes, send
 from scripted_engine import ScriptedEngine, http
-from test_changed_models import DONE, ask, deny_old, listed
+from test_changed_models import DONE, ask, deny_old, listed, models, rereads, wait_for_models
 
 LONG = request_bytes(body=chat("river " * 3000, model="base", max_tokens=5))
 
@@ -65,3 +65,22 @@ def test_smaller_limits_that_another_reading_confirms_are_final(router, engine):
     router.wait_for_log("engine confirms that it holds less")
     answer = send(router.address, LONG)
     assert answer.status == 400 and answer.json()["error"]["code"] == "context_length_exceeded", answer.body
+
+
+def test_a_model_that_one_reading_misses_is_served_on(router, engine):
+    engine.pages["/v1/models"] = listed("base", context=65536)
+    router.wait_for_log("engine lists `old` no more: requests go on until another reading confirms that")
+    assert (models(router), ask(router, "old").status) == (["base", "old"], 200)
+    engine.pages["/v1/models"] = listed("base", "old", context=65536)
+    same = rereads(router, "same")
+    wait_until(lambda: rereads(router, "same") > same, 20, router.log)
+    assert (models(router), ask(router, "old").status) == (["base", "old"], 200)
+    assert "engine changed" not in router.log()
+
+
+def test_a_model_that_two_readings_miss_is_gone(router, engine):
+    engine.pages["/v1/models"] = listed("base", context=65536)
+    router.wait_for_log("engine lists `old` no more: requests go on until another reading confirms that")
+    assert ask(router, "old").status == 200
+    wait_for_models(router, "base")
+    assert ask(router, "old").status == 404
