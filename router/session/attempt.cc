@@ -135,7 +135,7 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool) {
   const Duration patience = std::max(Duration(), first_byte - waited);
   auto head = co_await exchange_->ReadHead(state_.Left(patience));
   if (!head.ok()) {
-    co_return ReadFailed(state_, admission_.ticket(), head.status(), "The engine did not answer.", /*in_body=*/false);
+    co_return ReadFailed(state_, admission_.ticket(), head.status(), HeadFault(head.status()), /*in_body=*/false);
   }
   co_return TakeHead(*head);
 }

@@ -66,6 +66,17 @@ def test_garbage_instead_of_http(router, engine, script, request_data):
     check_failure(router, request_data, {"garbage", "closed", "connect"})
 
 
+@pytest.mark.parametrize("script", [
+    b"SSH-2.0-secret\r\n", b"HTTP/9.9 secret\r\n\r\n", b"HTTP/1.1 200 OK\r\nsecret\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nx: " + b"secret" * 20_000, b"HTTP/1.1 200 OK\r\nContent-Length: secret\r\n\r\n",
+], ids=["ssh", "version", "field", "endless", "length"])
+def test_the_message_says_that_the_answer_is_no_http(router, engine, script):
+    engine.script = script
+    answer = send(router.address, BODY, timeout=20)
+    assert answer.status == 502 and b"secret" not in answer.body
+    assert answer.json()["error"]["message"].startswith("The engine's answer cannot be read as HTTP.")
+
+
 def test_garbage_instead_of_json(router, engine):
     engine.script = http(200, b"<html>It works!</html>")
     check_failure(router, BODY, {"garbage"})

@@ -111,7 +111,7 @@ asio::awaitable<std::optional<AttemptEnd>> PrefillStage::Ask(UpstreamPool& pool,
   if (auto end = SendFailed(state_, ticket_, *exchange_, *written)) co_return end;
   auto read = co_await exchange_->ReadHead(state_.Left(state_.limits->first_byte_timeout));
   if (!read.ok()) {
-    co_return ReadFailed(state_, ticket_, read.status(), "The engine did not answer.", /*in_body=*/false);
+    co_return ReadFailed(state_, ticket_, read.status(), HeadFault(read.status()), /*in_body=*/false);
   }
   *head = *std::move(read);
   co_return std::nullopt;

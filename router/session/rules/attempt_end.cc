@@ -139,4 +139,8 @@ EngineErrorKind ReadErrorKind(const absl::Status& status, bool in_body) {
   return in_body && absl::IsDataLoss(status) ? EngineErrorKind::kClosed : EngineErrorKind::kGarbage;
 }
 
+absl::string_view HeadFault(const absl::Status& status) {
+  return absl::IsDataLoss(status) ? "The engine's answer cannot be read as HTTP." : "The engine did not answer.";
+}
+
 }  // namespace penstock

@@ -70,6 +70,8 @@ enum class Blame : uint8_t {
 Blame BlameOf(const AttemptEnd& end);
 // A read of the engine's answer failed. Nonsense before the head is no HTTP; `in_body` it is an answer that was cut.
 EngineErrorKind ReadErrorKind(const absl::Status& status, bool in_body);
+// The message for the client where the head of an answer could not be read. No byte of the engine is in it.
+absl::string_view HeadFault(const absl::Status& status);
 
 }  // namespace penstock
 
