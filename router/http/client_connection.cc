@@ -80,6 +80,7 @@ void ClientConnection::CloseIfIdle() {
   if (busy_) {
     // Its handler waits for the rest of a body, and answers with the refusal.
     if (upload_.unread()) input_.Refuse(RefusedByDrain());
+    if (const auto left = drain_.Hurry(Now())) write_deadline_.Arm(*left);
     return;
   }
   if (input_.Idle()) return Close();
@@ -263,6 +264,7 @@ asio::awaitable<bool> ClientConnection::Write(std::vector<asio::const_buffer> bu
   std::span<asio::const_buffer> left(buffers);
   Written written = WriteNow(left);
   while (written == Written::kPart) {
+    if (loop_.edge().draining.load(std::memory_order_relaxed)) drain_.Hurry(Now());
     const Duration longest = drain_.BeginWait(Now(), socket_.Untaken());
     if (longest <= Duration()) Close();
     write_deadline_.Arm(longest);

@@ -23,6 +23,24 @@ TEST(DrainWatch, AClientThatTakesItsBytesMayPauseForTheWriteTimeout) {
   }
 }
 
+TEST(DrainWatch, ADrainLeavesAQuarterOfItsTime) {
+  LimitsConfig limits = Limits();
+  limits.drain_timeout = Duration::Seconds(40);
+  DrainWatch watch(limits);
+  EXPECT_EQ(watch.Hurry(At(0)), std::nullopt) << "nobody waits";
+  EXPECT_EQ(watch.BeginWait(At(0), 0), Duration::Seconds(10));
+  watch.EndWait(At(1), 100'000);
+  DrainWatch waiting(limits);
+  EXPECT_EQ(waiting.BeginWait(At(0), 0), Duration::Seconds(60));
+  EXPECT_EQ(waiting.Hurry(At(30)), Duration::Seconds(10));
+  waiting.EndWait(At(31), 0);
+  EXPECT_EQ(waiting.Hurry(At(31)), std::nullopt);
+  limits.drain_timeout = Duration::Seconds(4000);
+  DrainWatch patient(limits);
+  patient.Hurry(At(0));
+  EXPECT_EQ(patient.BeginWait(At(0), 0), Duration::Seconds(60)) << "the write timeout is shorter";
+}
+
 TEST(DrainWatch, ADripIsTooSlowOnceItsGraceIsOver) {
   DrainWatch watch(Limits());
   for (int i = 0; i < 6; ++i) {

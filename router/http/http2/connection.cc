@@ -191,7 +191,7 @@ void Connection::RunDue() {
       const std::shared_ptr<Stream> stream = streams_.Share(id);
       if (stream == nullptr) continue;
       if (stream->TakeReady()) {
-        asio::co_spawn(parts_.loop.io(), Answer(stream), asio::detached);
+        asio::co_spawn(parts_.loop.io(), Answer(stream, id), asio::detached);
       } else if (stream->gone() && !stream->begun()) {
         Forget(id);
       } else {
@@ -201,7 +201,7 @@ void Connection::RunDue() {
   }
 }
 
-asio::awaitable<void> Connection::Answer(std::shared_ptr<Stream> stream) {
+asio::awaitable<void> Connection::Answer(std::shared_ptr<Stream> stream, StreamId id) {
   const Counted counted(parts_.loop.edge());
   parts_.loop.edge().telemetry->OnHttp2(Http2Event::kRequest);
   try {
@@ -219,7 +219,7 @@ asio::awaitable<void> Connection::Answer(std::shared_ptr<Stream> stream) {
   } catch (const std::exception&) {  // This machine lacks memory: the stream ends without an answer.
   }
   stream->Finish();
-  Forget(stream->id());
+  Forget(id);
 }
 
 void Connection::Forget(StreamId stream) {

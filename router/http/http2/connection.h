@@ -61,7 +61,7 @@ class Connection final : private StreamHost, private ClientSocket::InputWaiter {
   void Take(absl::string_view bytes);
   // Starts handlers that can begin, and reports lost clients to theirs.
   void RunDue();
-  boost::asio::awaitable<void> Answer(std::shared_ptr<Stream> stream);
+  boost::asio::awaitable<void> Answer(std::shared_ptr<Stream> stream, StreamId id);
   void Forget(StreamId stream);
   // The time that the client may stay silent. Zero or less: it is over.
   Duration Patience() const;

@@ -113,6 +113,7 @@ size_t Stream::Take(std::span<uint8_t> into, bool& ended) {
 asio::awaitable<bool> Stream::Drain() {
   while (!gone_ && !output_.empty()) {
     const size_t before = output_.size();
+    if (host_.loop().edge().draining.load(std::memory_order_relaxed)) drain_.Hurry(Now());
     const Duration longest = drain_.BeginWait(Now(), Waiting());
     if (longest <= Duration()) {
       OnSlow();
@@ -124,6 +125,10 @@ asio::awaitable<bool> Stream::Drain() {
     drain_.EndWait(Now(), before - output_.size());
   }
   co_return !gone_;
+}
+
+void Stream::Hurry() {
+  if (const auto left = drain_.Hurry(Now())) deadline_.Arm(*left);
 }
 
 // A wait goes on where the client took bytes meanwhile.

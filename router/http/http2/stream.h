@@ -47,6 +47,8 @@ class Stream final : public ClientChannel {
   bool begun() const { return begun_; }
   // The fault that makes the request unreadable.
   const std::optional<ApiError>& error() const { return head_.error() ? head_.error() : body_.failed(); }
+  // The router drains: a client that takes nothing has less time from now on.
+  void Hurry();
   // After the handler: ends what is not ended.
   void Finish();
 
@@ -60,7 +62,6 @@ class Stream final : public ClientChannel {
   // For the session.
   size_t Take(std::span<uint8_t> into, bool& ended);
 
-  StreamId id() const { return id_; }
   bool gone() const { return gone_; }
   void Watch(std::function<void()> on_gone);
   void Unwatch() { on_gone_ = nullptr; }

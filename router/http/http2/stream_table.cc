@@ -24,6 +24,7 @@ bool StreamTable::HasPart() const {
 
 void StreamTable::RefuseParts(const ApiError& error) {
   for (const auto& [id, stream] : streams_) {
+    stream->Hurry();
     StreamBody& body = stream->body();
     // A handler that began before the end of its body takes it in pieces, and answers with the error.
     if (!body.ended() && (!stream->begun() || body.wanted())) body.Fail(error);

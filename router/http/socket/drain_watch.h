@@ -3,11 +3,13 @@
 // Three things make a client too slow. It takes no byte for limits.write_timeout. It takes fewer bytes than
 // limits.min_answer_rate while the router waits for it. One answer waits for limits.answer_timeout. The kernel holds
 // bytes for the client and tells of room late. So a wait whose time is over goes on where the client took some of them.
+// While the router drains, a client that takes no byte has a quarter of limits.drain_timeout at most.
 #ifndef PENSTOCK_ROUTER_HTTP_SOCKET_DRAIN_WATCH_H_
 #define PENSTOCK_ROUTER_HTTP_SOCKET_DRAIN_WATCH_H_
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "base/units.h"
 #include "config/config.h"
@@ -23,7 +25,10 @@ inline Duration TimeLeftAtRate(Bytes per_second, Duration grace, uint64_t bytes,
 class DrainWatch {
  public:
   explicit DrainWatch(const LimitsConfig& limits)
-      : rate_(limits.min_answer_rate), pause_(limits.write_timeout), longest_(limits.answer_timeout) {}
+      : rate_(limits.min_answer_rate),
+        hurried_(Duration::Seconds(limits.drain_timeout.seconds() / 4)),
+        pause_(limits.write_timeout),
+        longest_(limits.answer_timeout) {}
 
   void BeginAnswer() {
     began_ = Instant();
@@ -38,7 +43,13 @@ class DrainWatch {
     wait_began_ = now;
     untaken_ = untaken;
     counted_ = 0;
+    waits_ = true;
     return Longest(now);
+  }
+  // The router drains. The wait that is under way may last so long from now on; none: there is no wait.
+  std::optional<Duration> Hurry(Instant now) {
+    pause_ = std::min(pause_, hurried_);
+    return waits_ ? std::optional(std::max(Duration(), Longest(now))) : std::nullopt;
   }
   // The time of the wait is over. It may go on for so long; zero or less: the client is too slow.
   Duration GoOn(Instant now, uint64_t untaken) {
@@ -52,6 +63,7 @@ class DrainWatch {
   // The kernel then had room for `bytes`, so the client took as many.
   void EndWait(Instant now, uint64_t bytes) {
     CountWait(now);
+    waits_ = false;
     taken_ += bytes - std::min(bytes, counted_);
   }
 
@@ -65,11 +77,13 @@ class DrainWatch {
   }
 
   const Bytes rate_;
-  const Duration pause_;
+  const Duration hurried_;
+  Duration pause_;
   const Duration longest_;
   Instant began_;  // The first wait of the answer.
   Instant wait_began_;
   Duration waited_;
+  bool waits_ = false;
   uint64_t taken_ = 0;
   uint64_t untaken_ = 0;  // As of the last look.
   uint64_t counted_ = 0;  // Bytes of the present wait that are in `taken_`.
