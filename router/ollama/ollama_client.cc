@@ -35,7 +35,7 @@ Written OllamaClient::Part(absl::string_view bytes) {
   if (trouble_ != Trouble::kNone) return Written::kAll;
   const size_t size = out_.size() + bytes.size();
   // The object that is made of the bytes lives beside them.
-  if (size > kMostGathered) {
+  if (size > longest_) {
     Drop(Trouble::kTooLong);
   } else if (!memory_.Hold(2 * size)) {
     Drop(Trouble::kNoMemory);

@@ -1,7 +1,7 @@
 // A client of Ollama's own dialect in front of another: it turns the session's answer into lines of that dialect.
 //
 // A stream becomes one object per line; the first line begins the answer. A whole answer becomes one object; a long one
-// gathers here, up to kMostGathered bytes, in the budget of answers. An error behind the first line is a line too.
+// gathers here, up to LongestAtOnce() bytes, in the budget of answers. An error behind the first line is a line too.
 // Lives in the coroutine of one request; belongs to one loop.
 #ifndef PENSTOCK_ROUTER_OLLAMA_OLLAMA_CLIENT_H_
 #define PENSTOCK_ROUTER_OLLAMA_OLLAMA_CLIENT_H_
@@ -27,13 +27,12 @@ std::string WrittenNow();
 
 class OllamaClient final : public ForwardingClient {
  public:
-  static constexpr size_t kMostGathered = 4 << 20;
-
   // `account` pays for the memory of gathered bytes.
   OllamaClient(EventLoop& loop, Client& client, AnswerWriter writer, uint64_t account)
       : ForwardingClient(client),
         writer_(std::move(writer)),
-        memory_(loop.edge(), loop.fleet()->config().limits.max_answer_memory, account) {}
+        memory_(loop.edge(), loop.fleet()->config().limits.max_answer_memory, account),
+        longest_(LongestAtOnce(loop.fleet()->config().limits.max_answer)) {}
 
   Written Whole(int status, absl::string_view content_type, const HeaderList& headers, absl::string_view body) override;
   void SetStatus(int status) override { status_ = status; }
@@ -57,6 +56,7 @@ class OllamaClient final : public ForwardingClient {
 
   AnswerWriter writer_;
   AnswerMemory memory_;
+  const size_t longest_;
   Trouble trouble_ = Trouble::kNone;
   int status_ = http_status::kOk;
   SseSplitter splitter_;

@@ -12,7 +12,6 @@ namespace asio = boost::asio;
 namespace {
 
 // An event is read and written in one turn of the loop.
-constexpr Bytes kLongestEvent{32 << 20};
 // The body of a complete answer may take this long to end; its connection can then serve another request.
 constexpr Duration kEndOfBody = Duration::Seconds(1);
 // The piece of a reassembled answer that is written in one turn of the loop. A shorter answer has a length.
@@ -54,9 +53,7 @@ bool AnswerStream::HoldBytes() {
   return memory_.Hold(bytes);
 }
 
-size_t AnswerStream::LongestEvent() const {
-  return static_cast<size_t>(std::min(kLongestEvent, state_.limits->max_answer).value());
-}
+size_t AnswerStream::LongestEvent() const { return LongestAtOnce(state_.limits->max_answer); }
 
 Duration AnswerStream::NextWait() {
   if (relay_.done()) return wait_ = kEndOfBody;

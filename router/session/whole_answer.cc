@@ -19,10 +19,10 @@ AttemptEnd TooLong() {
   return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is longer than limits.max_answer.");
 }
 
-AttemptEnd TooLongToTranslate() {
+AttemptEnd TooLongToTranslate(size_t most) {
   return EngineFailed(EngineErrorKind::kGarbage,
-                      absl::StrCat("The engine's answer is longer than ", WholeAnswer::kMostHeld >> 10,
-                                   " KiB: a longer chat becomes a message only as a stream."));
+                      absl::StrCat("The engine's answer is longer than ", most >> 20,
+                                   " MiB: a longer chat becomes a message only as a stream."));
 }
 
 AttemptEnd NoObject() { return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is not a JSON object."); }
@@ -57,13 +57,14 @@ asio::awaitable<AttemptEnd> WholeAnswer::SendMerged(absl::string_view body) {
 
 asio::awaitable<AttemptEnd> WholeAnswer::RunTranslated() {
   turn_.Restart(Now());
+  const size_t longest = LongestAtOnce(state_.limits->max_answer);
   bool more = true;
   while (more) {
     // The message that is made of the bytes lives beside them.
     if (!memory_.Hold(2 * (held_.size() + AnswerMemory::kBlock))) co_return NoRoomForAnswer(state_);
     const absl::StatusOr<bool> ended = co_await ReadPiece();
     if (size_ > Longest()) co_return TooLong();
-    if (size_ > kMostHeld) co_return TooLongToTranslate();
+    if (size_ > longest) co_return TooLongToTranslate(longest);
     if (!ended.ok()) {
       co_return ReadFailed(state_, admission_.ticket(), ended.status(), "The engine's answer cannot be read.",
                            /*in_body=*/true);

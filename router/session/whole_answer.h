@@ -50,7 +50,7 @@ class WholeAnswer {
 
   // The part of a merged answer, which is at hand. Awaited once, instead of Run().
   boost::asio::awaitable<AttemptEnd> SendMerged(absl::string_view body);
-  // A chat that becomes a message, up to kMostHeld. Awaited once, instead of Run().
+  // A chat that becomes a message, up to LongestAtOnce(). Awaited once, instead of Run().
   boost::asio::awaitable<AttemptEnd> RunTranslated();
   // Called once, after the head. Short answers come with it, and need no wait. Null: await Run().
   std::optional<AttemptEnd> RunNow();

@@ -61,6 +61,12 @@ class AnswerMemory {
   FairShare share_;
 };
 
+// The most bytes of an answer that are parsed in one turn of the loop: an event, or a whole answer that is translated.
+inline size_t LongestAtOnce(Bytes max_answer) {
+  constexpr Bytes kLongest{32 << 20};
+  return static_cast<size_t>(std::min(kLongest, max_answer).value());
+}
+
 // An attempt whose answer finds no memory; counted.
 inline AttemptEnd NoRoomForAnswer(const SessionState& state) {
   state.loop.edge().telemetry->OnTurnedAway(TurnedAway::kAnswerMemory);

@@ -68,6 +68,16 @@ def test_an_answer_that_gathers_is_in_the_budget_of_answers(folder, engine):
         wait_until(lambda: router.metrics().sum("penstock_buffered_bytes") == 0, 20, "all is given back")
 
 
+def test_a_long_answer_is_one_object(folder, engine):
+    with Router(folder, config=replicas([engine])) as router:
+        engine.script = answer_of(6 << 20)
+        answer = send(router.address, request_bytes("/api/chat", WHOLE), timeout=20)
+        assert (answer.status, len(json.loads(answer.body)["message"]["content"])) == (200, 6 << 20)
+        engine.script = answer_of(33 << 20)
+        answer = send(router.address, request_bytes("/api/chat", WHOLE), timeout=20)
+        assert answer.status == 502 and "too long" in json.loads(answer.body)["error"]
+
+
 @pytest.mark.parametrize("stream", [True, False])
 def test_calls_of_tools_without_end_are_an_error(folder, engine, stream):
     piece = {"index": 0, "function": {"name": "f", "arguments": "x" * 60_000}}

@@ -5,7 +5,7 @@ import signal
 import anthropic
 import pytest
 from no_messages import NoMessages
-from processes import MODEL, Engine, Router, replicas
+from processes import MODEL, Engine, Router, replicas, wait_until
 from raw_http import request_bytes, send
 from scripted_engine import MODEL as SCRIPTED
 from scripted_engine import STREAM_HEAD, ScriptedEngine, chunk, http
@@ -203,12 +203,24 @@ def test_a_refusal_is_the_text_of_a_message_that_ends_with_it(chats, stream):
     assert ([block.text for block in message.content], message.stop_reason) == (["No, thanks."], "refusal")
 
 
+def whole_chat(size):
+    return http(200, {"choices": [{"message": {"content": "a" * size}, "finish_reason": "stop"}]})
+
+
+def test_a_long_whole_chat_becomes_a_message(chats):
+    engine, router = chats
+    engine.script = whole_chat(3 << 20)
+    answer = send(router.address, request_bytes("/v1/messages", LEAST), timeout=20)
+    assert (answer.status, len(answer.json()["content"][0]["text"])) == (200, 3 << 20), answer.body[:300]
+    wait_until(lambda: router.buffered() == 0, 20, "its memory is given back")
+
+
 def test_a_whole_chat_that_is_too_long_for_a_message_names_the_bound(chats):
     engine, router = chats
-    engine.script = http(200, {"choices": [{"message": {"content": "a" * (1200 << 10)}, "finish_reason": "stop"}]})
-    answer = send(router.address, request_bytes("/v1/messages", LEAST))
+    engine.script = whole_chat(33 << 20)
+    answer = send(router.address, request_bytes("/v1/messages", LEAST), timeout=20)
     assert answer.status == 502
-    assert "1080 KiB" in answer.json()["error"]["message"]
+    assert "longer than 32 MiB" in answer.json()["error"]["message"]
 
 
 @pytest.mark.parametrize(("body", "status"), [
