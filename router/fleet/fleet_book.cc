@@ -207,6 +207,7 @@ Vacated FleetBook::Vacate(const QuietPlaces& quiet) {
   for (const uint32_t place : vacated.replicas) fleet_.replicas[place] = VacantReplica();
   VacateUnused(config_, quiet.idle_pools, fleet_, vacated);
   vacated.models = models_.Vacate(quiet.models, fleet_);
+  if (!vacated.models.empty() && models_.refused()) Rebuild();
   vacated.classes = VacateClasses(config_, quiet.classes, fleet_);
   return vacated;
 }

@@ -16,8 +16,8 @@
 // `elastic` has both: the static one is its limit. Pools are in bytes where the model's shape is known, else in tokens.
 // Context: the smallest of the configuration's and the engine's value; the model's own only where the engine gave none.
 //
-// The book knows 20,000 models that engines name at a time, and 2,000 that one engine was the first to name in its
-// life. It knows every configured one.
+// The book knows 20,000 models that engines name at a time, and 2,000 of them that one engine was the first to name. A
+// name has its room until it is vacant. The book knows every configured model.
 //
 // Not thread-safe; one owner (the control loop). Readers on other threads get copies. Update costs O(replicas x
 // models). SetDiscovery costs O(replicas + models of the replica), unless names of other replicas depend on an earlier
@@ -58,7 +58,7 @@ class FleetBook {
   const Config& config() const { return config_; }
 
   // Makes these places vacant as far as the book does not name them: nothing else does any more. An engine leaves with
-  // all of its ranks or stays. Returns what became vacant.
+  // all of its ranks or stays. Names that found no room before are entered. Returns what became vacant.
   Vacated Vacate(const QuietPlaces& quiet);
   // Everybody has seen these places vacant.
   void Offer(const Vacated& places);

@@ -34,7 +34,7 @@ struct FleetEntry : KnownReplica {
   bool removed = false;
   bool vacant = false;  // Nobody has the place, and nothing is known of it.
   bool silent = false;
-  int brought = 0;  // Models that its engine named before anybody else did, in the life of the entry.
+  uint64_t bringer = 0;  // FleetModels numbers the entries that bring names. 0: it brought none yet.
   absl::flat_hash_map<ModelId, std::string> engine_names;
 };
 

@@ -34,6 +34,7 @@ bool LoadsAdapters(const Config& config, const FleetEntry& entry) {
 void FleetModels::Begin(const Config& config, Fleet& fleet) {
   configured_.clear();
   words_.clear();
+  refused_ = false;
   for (const ModelConfig& model : config.models) {
     const ModelId id = For(fleet, model.name);
     configured_[model.name] = id;
@@ -76,6 +77,10 @@ std::vector<uint32_t> FleetModels::Vacate(const std::vector<uint32_t>& quiet, Fl
   for (const uint32_t id : quiet) {
     if (named[id] || IsVacant(fleet.models[id])) continue;
     ids_.erase(fleet.models[id].name);
+    if (const auto bringer = bringers_.extract(ModelId(id)); bringer) {
+      const auto brought = brought_.find(bringer.mapped());
+      if (--brought->second == 0) brought_.erase(brought);
+    }
     fleet.models[id] = ModelSpec();
     vacated.push_back(id);
   }
@@ -122,11 +127,13 @@ ModelWords FleetModels::WordsOf(absl::string_view model) const {
 
 std::optional<ModelId> FleetModels::Add(const std::string& canonical, const std::string& engine_name, FleetEntry& entry,
                                         Fleet& fleet, ReplicaSpec& spec) {
-  if (!ids_.contains(canonical)) {
-    if (ids_.size() >= kMostModelsOfFleet || entry.brought >= kMostModelsOfEngine) return std::nullopt;
-    ++entry.brought;
+  const bool fresh = !ids_.contains(canonical);
+  if (fresh && !MayBring(entry)) {
+    refused_ = true;
+    return std::nullopt;
   }
   const ModelId id = For(fleet, canonical);
+  if (fresh) Bring(id, entry);
   Name(canonical, id);
   Name(engine_name, id);
   if (listed_.insert(id).second) {
@@ -135,6 +142,17 @@ std::optional<ModelId> FleetModels::Add(const std::string& canonical, const std:
   }
   ++entered_;
   return id;
+}
+
+bool FleetModels::MayBring(const FleetEntry& entry) const {
+  const auto brought = brought_.find(entry.bringer);
+  return ids_.size() < kMostModelsOfFleet && (brought == brought_.end() || brought->second < kMostModelsOfEngine);
+}
+
+void FleetModels::Bring(ModelId id, FleetEntry& entry) {
+  if (entry.bringer == 0) entry.bringer = ++last_bringer_;
+  bringers_[id] = entry.bringer;
+  ++brought_[entry.bringer];
 }
 
 void FleetModels::Name(const std::string& name, ModelId id) {

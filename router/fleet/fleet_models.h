@@ -3,7 +3,7 @@
 // An adapter is a model of its own with a base. An engine that lists one has it. The adapters of the configuration are
 // offered too, where the engine can load them and the policy orders that. The id of a model that nothing names becomes
 // vacant and is given again (free_places.h). Of the models that engines name, 20,000 are known at a time, and 2,000
-// that one engine was the first to name in its life. Lookups are O(1). One owner: FleetBook.
+// that one engine was the first to name. A name that is vacant counts no more. Lookups are O(1). One owner: FleetBook.
 #ifndef PENSTOCK_ROUTER_FLEET_FLEET_MODELS_H_
 #define PENSTOCK_ROUTER_FLEET_FLEET_MODELS_H_
 
@@ -56,6 +56,8 @@ class FleetModels {
   Tokens ContextOf(ModelId model) const;
   // `model` is a canonical name.
   ModelWords WordsOf(absl::string_view model) const;
+  // Some names found no room since Begin().
+  bool refused() const { return refused_; }
   // Models that were entered so far, once per replica and time: the work of all calls.
   int64_t entered() const { return entered_; }
 
@@ -64,6 +66,9 @@ class FleetModels {
   ModelId For(Fleet& fleet, const std::string& canonical);
   std::optional<ModelId> Add(const std::string& canonical, const std::string& engine_name, FleetEntry& entry,
                              Fleet& fleet, ReplicaSpec& spec);
+  // There is room for a model that the engine is the first to name.
+  bool MayBring(const FleetEntry& entry) const;
+  void Bring(ModelId id, FleetEntry& entry);
   std::string Canonical(const Fleet& fleet, const std::string& name) const;
   // The model of this name, where the replica that is being entered has it.
   std::optional<ModelId> Listed(const std::string& canonical) const;
@@ -79,7 +84,12 @@ class FleetModels {
   absl::flat_hash_map<std::string, ModelId> configured_;  // Ids by the names of the configuration.
   std::vector<Tokens> contexts_;         // Indexed by model. 0: one is unknown. Negative: there is none.
   absl::flat_hash_set<ModelId> listed_;  // The models of the replica that is being entered.
-  bool disputed_ = false;                // Two replicas say different things of a name.
+  absl::flat_hash_map<ModelId, uint64_t>
+      bringers_;                                // The engines that were the first to name a model, by their numbers.
+  absl::flat_hash_map<uint64_t, int> brought_;  // Models of `bringers_`, by engine.
+  uint64_t last_bringer_ = 0;
+  bool refused_ = false;
+  bool disputed_ = false;  // Two replicas say different things of a name.
   int64_t entered_ = 0;
 };
 

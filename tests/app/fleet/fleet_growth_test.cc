@@ -68,6 +68,27 @@ TEST(FleetGrowth, AnEngineThatListsOtherModelsEachTimeLeavesRoomForTheNamesOfOth
   EXPECT_TRUE(book.ModelByName("fresh-0-1"));
 }
 
+TEST(FleetGrowth, AnEngineThatListsOtherModelsEachTimeGetsRoomForThoseThatLeft) {
+  FleetBook book(GrownConfig(ManyReplicas(1, "")));
+  const auto listed = [](int round) {
+    Discovery found = ManyModels(0);
+    for (int i = 0; i < 1900; ++i) {
+      found.models.push_back({absl::StrCat("fresh-", round, "-", i), Tokens(8192), "", ""});
+    }
+    return found;
+  };
+  for (int round = 0; round < 10; ++round) {
+    book.SetDiscovery(ReplicaId(0), listed(round));
+    EXPECT_EQ(book.ModelByName(absl::StrCat("fresh-", round, "-1899")).has_value(), round == 0);
+    QuietPlaces quiet;
+    for (uint32_t i = 0; i < book.fleet().models.size(); ++i) quiet.models.push_back(i);
+    const Vacated places = book.Vacate(quiet);
+    EXPECT_TRUE(book.ModelByName(absl::StrCat("fresh-", round, "-1899"))) << round;
+    book.Offer(places);
+  }
+  EXPECT_LE(book.fleet().models.size(), 5000u);
+}
+
 // A fleet with shared pools, aliases, adapters and unknown replicas.
 constexpr char kMixed[] =
     "gpus: [{id: g0, kind: a100-80, elastic_kv: 20GB}]\n"
