@@ -284,7 +284,7 @@ int Main(int argc, char** argv) {
   try {
     return action();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "penstock: %s\n", error.what());
+    std::fprintf(stderr, "penstock: %s\n", MessageOf(error).c_str());
     return kBad;
   }
 }

@@ -140,6 +140,10 @@ int FailStart(RouterServer* server, const LogConfig& log, absl::string_view mess
   return 1;
 }
 
+// A thread or memory that is missing ends the process with a message (PrepareProcess). Rejected: to unwind. The threads
+// that run already use what is destroyed then.
+absl::Status StartOrEnd(RouterServer& server) noexcept { return server.Start(); }
+
 void NoteStart(RouterServer& server, const Config& config) {
   const std::string listening = absl::StrCat("penstock listening on ", server.url());
   server.log().Note(absl::StrCat("penstock ", PENSTOCK_VERSION, " starts with ", config.replicas.size(), " replicas"));
@@ -163,7 +167,7 @@ int RunServe(const ServeOptions& options) {
   if (!made.ok()) return FailStart(nullptr, config.log, made.status().message());
   RouterServer& server = **made;
   NoteWarnings(*loaded, server.log());
-  if (const absl::Status started = server.Start(); !started.ok())
+  if (const absl::Status started = StartOrEnd(server); !started.ok())
     return FailStart(&server, config.log, started.message());
   NoteStart(server, config);
   LiveConfig live(options, config, server, std::move(watch));

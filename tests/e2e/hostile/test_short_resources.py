@@ -63,3 +63,28 @@ def test_without_a_thread_cache_events_are_left_and_requests_go_on(folder, engin
         wait_until(lambda: "configuration reloaded" in log(), 20, log)
         port = int(path.read_text().split("127.0.0.1:")[1].split()[0])
         assert send(("127.0.0.1", port), request_bytes(body=chat(max_tokens=1))).status == 200
+
+
+@pytest.mark.parametrize("mib", range(40, 120, 8))
+def test_a_router_with_too_little_address_space_ends_with_a_message(folder, mib):
+    """It has a message and the exit code of a bad run, or it runs."""
+    path = folder / f"short-{mib}.yml"
+    path.write_text(f"listen: 127.0.0.1:{free_port()}\nreplicas: [{{url: 'http://127.0.0.1:1'}}]\n")
+    router = subprocess.Popen(["prlimit", f"--as={mib * MIB}", BINARY, "serve", str(path)], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True)
+    try:
+        lines = []
+        for line in router.stderr:
+            lines.append(line)
+            if "engine does not answer" in line:
+                router.send_signal(signal.SIGTERM)
+        code, text = router.wait(20), "".join(lines)
+        if "penstock ends" in text:
+            assert code in (0, 3), text
+        else:
+            said = [line for line in lines if line.startswith("penstock: ")]  # The log may still write behind it.
+            assert code == 1 and "ulimit -v" in "".join(said) and "terminate called" not in text, (code, text)
+    finally:
+        if router.poll() is None:
+            router.kill()
+            router.wait()
