@@ -2,11 +2,13 @@
 //
 // Models, classes, replicas and tenants come and go with reloads. A name is a label while the fleet has it. Whoever
 // counts finds the label, finds the series and adds to it, all under Reading(). Whoever changes the names drops them
-// under Changing(). Then nobody reaches the series of a dropped name any more, and they may end. Thread-safe where the
-// lock is held.
+// under Changing(). Then nobody reaches the series of a dropped name any more, and they may end. A change waits for
+// those who count, but not for those who come later. The lock of the system alone would let them pass. Thread-safe
+// where the lock is held.
 #ifndef PENSTOCK_ROUTER_TELEMETRY_NAMES_FLEET_NAMES_H_
 #define PENSTOCK_ROUTER_TELEMETRY_NAMES_FLEET_NAMES_H_
 
+#include <atomic>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
@@ -34,9 +36,32 @@ class FleetNames {
   // `max_names` bounds the values of one label at a time.
   explicit FleetNames(size_t max_names) : max_names_(max_names) {}
 
+  // The exclusive lock, as long as it lives.
+  class Change {
+   public:
+    explicit Change(const FleetNames& names) : names_(names) {
+      names_.changes_.fetch_add(1, std::memory_order_relaxed);
+      names_.gate_.lock();
+      names_.mutex_.lock();
+    }
+    ~Change() {
+      names_.mutex_.unlock();
+      names_.gate_.unlock();
+      names_.changes_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+   private:
+    const FleetNames& names_;
+  };
+
   // (The packaged absl::Mutex is opaque to the thread sanitizer.)
-  std::shared_lock<std::shared_mutex> Reading() const { return std::shared_lock(mutex_); }
-  std::unique_lock<std::shared_mutex> Changing() const { return std::unique_lock(mutex_); }
+  std::shared_lock<std::shared_mutex> Reading() const {
+    if (changes_.load(std::memory_order_relaxed) > 0) AwaitChange();
+    return std::shared_lock(mutex_);
+  }
+  Change Changing() const { return Change(*this); }
 
   // Under Changing().
   DroppedNames SetFleet(const Fleet& fleet);
@@ -54,8 +79,12 @@ class FleetNames {
   const std::string& ReplicaLabel(absl::string_view replica) const { return replicas_[replicas_.Find(replica)]; }
 
  private:
+  void AwaitChange() const { const std::lock_guard wait(gate_); }
+
   const size_t max_names_;
-  mutable std::shared_mutex mutex_;  // Guards everything below.
+  mutable std::atomic<int> changes_{0};  // Waiting, or under way.
+  mutable std::mutex gate_;              // Held during a change.
+  mutable std::shared_mutex mutex_;      // Guards everything below.
   LabelNames models_;
   LabelNames classes_;
   LabelNames replicas_;
