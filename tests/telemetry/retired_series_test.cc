@@ -136,7 +136,7 @@ TEST(RetiredSeries, LoopsCountWhileNamesComeAndGo) {
       for (int i = 0; !stop; ++i) CountAll(telemetry, i % 4);
     });
   }
-  for (int generation = 0; generation < 200; ++generation) {
+  for (int generation = 0; generation < 60; ++generation) {
     telemetry.SetFleet(Generation(generation % 4));
     telemetry.SetTenants({absl::StrCat("tenant-", generation % 4)});
     TextOf(telemetry);
