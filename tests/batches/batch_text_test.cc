@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backends/engines/catalogue/engine_catalogue.h"
+#include "router/jobs/batch/answer_use.h"
 #include "router/jobs/batch/prefix_order.h"
 
 namespace penstock::jobs {
@@ -20,6 +21,7 @@ Batch SampleBatch() {
   batch.endpoint = "/v1/embeddings";
   batch.completion_window = "24h";
   batch.expires_at = UnixSeconds(2000);
+  batch.use.emplace();
   batch.began[0] = UnixSeconds(1000);
   return batch;
 }
@@ -32,10 +34,25 @@ TEST(BatchText, ANewBatchHasEveryFieldOfOpenAi) {
   EXPECT_EQ(json["created_at"], 1000);
   EXPECT_EQ(json["expires_at"], 2000);
   EXPECT_EQ(json["request_counts"], Json({{"total", 0}, {"completed", 0}, {"failed", 0}}));
-  for (const char* name : {"errors", "output_file_id", "error_file_id", "in_progress_at", "finalizing_at",
-                           "completed_at", "failed_at", "expired_at", "cancelling_at", "cancelled_at", "metadata"}) {
+  EXPECT_EQ(json["usage"]["total_tokens"], 0);
+  for (const char* name :
+       {"errors", "output_file_id", "error_file_id", "in_progress_at", "finalizing_at", "completed_at", "failed_at",
+        "expired_at", "cancelling_at", "cancelled_at", "metadata", "model"}) {
     EXPECT_TRUE(json.at(name).is_null()) << name;
   }
+}
+
+TEST(BatchText, ABatchHasTheModelAndTheTokensOfItsLines) {
+  Batch batch = SampleBatch();
+  batch.model = "llama";
+  batch.use = TokenUse{Tokens(30), Tokens(10), Tokens(7), Tokens(5)};
+  const Json json = Json::parse(BatchJson(batch));
+  EXPECT_EQ(json["model"], "llama");
+  EXPECT_EQ(json["usage"], Json::parse(R"({"input_tokens":30,"input_tokens_details":{"cached_tokens":10},)"
+                                       R"("output_tokens":7,"output_tokens_details":{"reasoning_tokens":5},)"
+                                       R"("total_tokens":37})"));
+  batch.use.reset();
+  EXPECT_TRUE(Json::parse(BatchJson(batch)).at("usage").is_null());
 }
 
 TEST(BatchText, AnEndedBatchHasItsFilesTimesAndErrors) {
@@ -83,6 +100,26 @@ TEST(BatchText, OnlyAJsonValueIsABody) {
   }
   for (const char* bad : {"", "{", "{} {}", "\xff\xfb\x90", "\"\xff\"", "\"\\q\"", "1-2", "hello"}) {
     EXPECT_FALSE(IsJsonValue(bad)) << bad;
+  }
+}
+
+TEST(AnswerUse, ItIsReadFromTheUsageOfEachDialect) {
+  EXPECT_EQ(
+      UseOf(R"({"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":4,"total_tokens":13,)"
+            R"("prompt_tokens_details":{"cached_tokens":8},"completion_tokens_details":{"reasoning_tokens":3}}})"),
+      (TokenUse{Tokens(9), Tokens(8), Tokens(4), Tokens(3)}));
+  EXPECT_EQ(UseOf(R"({"usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":0},"output_tokens":4,)"
+                  R"("output_tokens_details":{"reasoning_tokens":2}}})"),
+            (TokenUse{Tokens(9), Tokens(0), Tokens(4), Tokens(2)}));
+  EXPECT_EQ(UseOf(R"({"data":[],"usage":{"prompt_tokens":9,"total_tokens":9}})"), (TokenUse{.input = Tokens(9)}));
+}
+
+TEST(AnswerUse, WhatIsNoCountIsZero) {
+  for (const char* body : {"", "[]", "{}", R"({"usage":null})", R"({"usage":{}})", R"({"usage":[1]})",
+                           R"({"usage":{"prompt_tokens":-1,"completion_tokens":"7"}})",
+                           R"({"usage":{"prompt_tokens":9000000000000000000,"completion_tokens":2000000000000}})",
+                           R"({"usage":{"prompt_tokens":0,"completion_tokens_details":null}})"}) {
+    EXPECT_EQ(UseOf(body), TokenUse()) << body;
   }
 }
 

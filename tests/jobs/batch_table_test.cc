@@ -1,7 +1,8 @@
-// The batches of the job store and the lives of their lines.
+// The batches of the job store.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "router/jobs/store/database.h"
 #include "tests/jobs/store_folder.h"
 
 namespace penstock::jobs {
@@ -9,12 +10,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-std::vector<int64_t> Numbers(const JobResult<std::vector<Line>>& lines) {
-  std::vector<int64_t> numbers;
-  for (const Line& line : *lines) numbers.push_back(line.number);
-  return numbers;
-}
 
 TEST(BatchTable, ATenantHasSoManyOpenBatches) {
   const StoreFolder folder;
@@ -103,148 +98,27 @@ TEST(BatchTable, AFailedBatchHasItsErrors) {
   EXPECT_EQ(failed->errors, R"([{"code":"empty_file"}])");
 }
 
-TEST(LineTable, LinesAreClaimedInTheirOrderOnce) {
-  const StoreFolder folder;
-  auto store = folder.Open();
-  const Batch batch = BatchOf(*store, 5);
-  EXPECT_THAT(Numbers(store->lines().Claim(batch.key, 2)), ElementsAre(1, 2));
-  EXPECT_THAT(Numbers(store->lines().Claim(batch.key, 2)), ElementsAre(3, 4));
-  store->lines().Return(batch.key, {2, 1, 1});
-  EXPECT_THAT(Numbers(store->lines().Claim(batch.key, 9)), ElementsAre(2, 5));
-  EXPECT_THAT(Numbers(store->lines().Claim(batch.key, 9)), IsEmpty());
-}
-
-TEST(LineTable, LinesWithACommonPrefixAreClaimedTogether) {
-  const StoreFolder folder;
-  auto store = folder.Open();
-  const Batch batch = BatchOf(*store, 0);
-  std::vector<NewLine> lines;
-  for (int64_t i = 1; i <= 4; ++i) {
-    NewLine line;
-    line.number = i;
-    line.custom_id = std::to_string(i);
-    line.order = static_cast<uint64_t>(i % 2);
-    lines.push_back(line);
+// The database as version 1 left it.
+void MakeOld(const StoreFolder& folder) {
+  const auto database = *Database::Open(folder.path() + "/jobs.db");
+  for (const char* change :
+       {"ALTER TABLE batches DROP COLUMN model", "ALTER TABLE batches DROP COLUMN input_tokens",
+        "ALTER TABLE batches DROP COLUMN cached_tokens", "ALTER TABLE batches DROP COLUMN output_tokens",
+        "ALTER TABLE batches DROP COLUMN reasoning_tokens", "PRAGMA user_version=1"}) {
+    ASSERT_TRUE(database->Run(change).ok()) << change;
   }
-  ASSERT_TRUE(store->lines().Add(batch.key, lines, {4, 4}, nullptr).ok());
-  EXPECT_THAT(Numbers(store->lines().Claim(batch.key, 9)), ElementsAre(2, 4, 1, 3));
 }
 
-TEST(LineTable, AStoredAnswerIsInTheOutputOnce) {
+TEST(BatchTable, ABatchOfAnOlderVersionGoesOnWithoutCountsOfTokens) {
   const StoreFolder folder;
+  const Batch old = BatchOf(*folder.Open(), 2);
+  MakeOld(folder);
   auto store = folder.Open();
-  const Batch batch = BatchOf(*store, 3);
-  (void)store->lines().Claim(batch.key, 3);
-  const std::vector<LineAnswer> answers = {AnswerOf(batch, 2), AnswerOf(batch, 1, true), AnswerOf(batch, 2)};
-  EXPECT_EQ(*store->lines().StoreAnswers(answers), 2);
-  EXPECT_EQ(*store->lines().StoreAnswers(answers), 0);
-  EXPECT_EQ(*store->lines().StoreAnswers(std::vector{AnswerOf(batch, 3)}), 1);
-  EXPECT_EQ(store->batches().Find(batch.key)->counts, (LineCounts{3, 2, 1}));
-  (void)store->batches().SetStatus(batch.key, BatchStatus::kFinalizing, kNow);
-  const Batch ended = *store->batches().Finish(batch.key, BatchStatus::kCompleted, kNow);
-  EXPECT_EQ(*store->files().Read(ended.output_file_id, 0, 100), "answer 2\nanswer 3\n");
-  EXPECT_EQ(*store->files().Read(ended.error_file_id, 0, 100), "answer 1\n");
-  EXPECT_EQ(store->files().Find(kTenant, ended.output_file_id)->purpose, "batch_output");
-  EXPECT_EQ(*store->lines().StoreAnswers(std::vector{AnswerOf(batch, 3)}), 0) << "the batch has ended";
-}
-
-TEST(LineTable, AnswersOfSeveralBatchesAreStoredTogether) {
-  const StoreFolder folder;
-  auto store = folder.Open();
-  const Batch a = BatchOf(*store, 1), b = BatchOf(*store, 1);
-  EXPECT_EQ(*store->lines().StoreAnswers(std::vector{AnswerOf(a, 1), AnswerOf(b, 1)}), 2);
-  EXPECT_EQ(store->batches().Find(a.key)->counts.completed, 1);
-  EXPECT_EQ(store->batches().Find(b.key)->counts.completed, 1);
-}
-
-TEST(LineTable, ARestartRunsLinesWithoutAnAnswerAgain) {
-  const StoreFolder folder;
-  Batch batch;
-  {
-    auto store = folder.Open();
-    batch = BatchOf(*store, 4);
-    (void)store->lines().Claim(batch.key, 3);
-    (void)store->lines().StoreAnswers(std::vector{AnswerOf(batch, 2)});
-  }
-  auto store = folder.Open();
-  EXPECT_THAT(Numbers(store->lines().Claim(batch.key, 9)), ElementsAre(1, 3, 4));
-}
-
-TEST(LineTable, BrokenAndRepeatedLinesFailAloneAndAtOnce) {
-  const StoreFolder folder;
-  auto store = folder.Open();
-  const Batch batch = BatchOf(*store, 2);
-  std::vector<NewLine> lines(3);
-  lines[0].number = 3;
-  lines[0].custom_id = "line-1";
-  lines[1].number = 4;
-  lines[1].error = "broken\n";
-  lines[2].number = 5;
-  lines[2].custom_id = "new";
-  const auto duplicate = [](const NewLine& line) { return line.custom_id + " is known\n"; };
-  ASSERT_TRUE(store->lines().Add(batch.key, lines, {5, 5}, duplicate).ok());
-  const Batch now = *store->batches().Find(batch.key);
-  EXPECT_EQ(now.counts, (LineCounts{5, 0, 2}));
-  EXPECT_EQ(now.read_to, (InputPlace{5, 5}));
-  EXPECT_THAT(Numbers(store->lines().Claim(batch.key, 9)), ElementsAre(1, 2, 5));
-  const Batch ended = *store->batches().Finish(batch.key, BatchStatus::kExpired, kNow);
-  EXPECT_EQ(*store->files().Read(ended.error_file_id, 0, 100), "line-1 is known\nbroken\n");
-}
-
-TEST(LineTable, BytesBehindTheKnownEndAreCutOff) {
-  const StoreFolder folder;
-  Batch batch;
-  std::string output;
-  {
-    auto store = folder.Open();
-    batch = BatchOf(*store, 2);
-    (void)store->lines().StoreAnswers(std::vector{AnswerOf(batch, 1)});
-    for (const std::string& name : folder.Names("files")) {
-      if (name != batch.input_file_id) output = name;
-    }
-    std::ofstream(folder.path() + "/files/" + output, std::ios::app) << "answer 2, torn by a ki";
-  }
-  auto store = folder.Open();
-  EXPECT_EQ(folder.Bytes(output), "answer 1\n");
-  EXPECT_EQ(*store->lines().StoreAnswers(std::vector{AnswerOf(batch, 2)}), 1);
-  EXPECT_EQ(folder.Bytes(output), "answer 1\nanswer 2\n");
-}
-
-// The folder as a power cut leaves it: what was stored, and torn bytes of writes that had begun.
-TEST(LineTable, TornWritesOfAPowerCutAreNothing) {
-  const StoreFolder folder, cut;
-  auto store = folder.Open();
-  const Batch batch = BatchOf(*store, 3);
-  ASSERT_EQ(*store->lines().StoreAnswers(std::vector{AnswerOf(batch, 1), AnswerOf(batch, 2, true)}), 2);
-  std::filesystem::copy(folder.path(), cut.path(),
-                        std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
-  std::ofstream(cut.path() + "/jobs.db-wal", std::ios::app | std::ios::binary) << std::string(5000, 'x');
-  for (const std::string& name : cut.Names("files")) {
-    if (name == batch.input_file_id) continue;
-    std::ofstream(cut.path() + "/files/" + name, std::ios::app) << "answer 3, to";
-  }
-  auto after = cut.Open();
-  EXPECT_EQ(after->batches().Find(batch.key)->counts, (LineCounts{3, 1, 1}));
-  EXPECT_THAT(Numbers(after->lines().Claim(batch.key, 9)), ElementsAre(3));
-  EXPECT_EQ(*after->lines().StoreAnswers(std::vector{AnswerOf(batch, 3)}), 1);
-  const Batch ended = *after->batches().Finish(batch.key, BatchStatus::kExpired, kNow);
-  EXPECT_EQ(cut.Bytes(ended.output_file_id), "answer 1\nanswer 3\n");
-  EXPECT_EQ(cut.Bytes(ended.error_file_id), "answer 2\n");
-}
-
-TEST(LineTable, AnOutputThatSomebodyTookAwayIsNotWrittenWithAHole) {
-  const StoreFolder folder;
-  auto store = folder.Open();
-  const Batch batch = BatchOf(*store, 2);
-  (void)store->lines().StoreAnswers(std::vector{AnswerOf(batch, 1)});
-  for (const std::string& name : folder.Names("files")) {
-    if (name != batch.input_file_id) std::filesystem::remove(folder.path() + "/files/" + name);
-  }
-  EXPECT_EQ(store->lines().StoreAnswers(std::vector{AnswerOf(batch, 2)}).error().kind, JobErrorKind::kGone);
-  EXPECT_EQ(store->batches().Find(batch.key)->counts.completed, 1);
-  EXPECT_EQ(store->batches().Finish(batch.key, BatchStatus::kExpired, kNow).error().kind, JobErrorKind::kGone);
-  const auto failed = store->batches().Finish(batch.key, BatchStatus::kFailed, kNow, "[]");
-  EXPECT_EQ(failed->output_file_id, "");
+  EXPECT_EQ(*store->lines().StoreAnswers(std::vector{AnswerOf(old, 1), AnswerOf(old, 2)}), 2);
+  const Batch now = *store->batches().Find(old.key);
+  EXPECT_EQ(now.counts, (LineCounts{2, 2, 0}));
+  EXPECT_FALSE(now.use.has_value()) << "a part of the tokens is no sum";
+  EXPECT_EQ(BatchOf(*store, 1).use, TokenUse());
 }
 
 TEST(BatchTable, LinesOfEndedBatchesGoInBoundedSteps) {
@@ -255,7 +129,7 @@ TEST(BatchTable, LinesOfEndedBatchesGoInBoundedSteps) {
   EXPECT_TRUE(*store->Tidy(kNow));
   EXPECT_TRUE(*store->Tidy(kNow));
   EXPECT_FALSE(*store->Tidy(kNow));
-  EXPECT_THAT(Numbers(store->lines().Claim(batch.key, 9)), IsEmpty());
+  EXPECT_THAT(*store->lines().Claim(batch.key, 9), IsEmpty());
   EXPECT_EQ(store->batches().Find(batch.key)->counts.total, 12'000);
 }
 

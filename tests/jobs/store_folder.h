@@ -91,8 +91,13 @@ inline Batch BatchOf(JobStore& store, int64_t count) {
   return Validated(store, *batch, count);
 }
 
+// Its answer has as many tokens of input as its number says, and one of output.
 inline LineAnswer AnswerOf(const Batch& batch, int64_t number, bool failed = false) {
-  return {batch.key, number, failed, "answer " + std::to_string(number) + "\n"};
+  return {batch.key,
+          number,
+          failed,
+          "answer " + std::to_string(number) + "\n",
+          {.input = Tokens(number), .output = Tokens(1)}};
 }
 
 }  // namespace penstock::jobs

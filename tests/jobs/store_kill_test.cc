@@ -135,6 +135,7 @@ TEST(StoreKill, NoAnswerIsLostOrWrittenTwiceWheneverTheProcessDies) {
     for (const auto& [number, count] : lines) EXPECT_EQ(count, 1) << "line " << number;
     for (const int64_t number : answered) EXPECT_EQ(lines.count(number), 1u) << "line " << number;
     EXPECT_EQ(static_cast<int64_t>(lines.size()), batch.counts.completed + batch.counts.failed);
+    EXPECT_EQ(static_cast<int64_t>(lines.size()), batch.use->output.value()) << "tokens count with their answer";
     if (HasEnded(batch.status)) {
       EXPECT_EQ(static_cast<int64_t>(lines.size()), kLines);
       answered.clear();

@@ -31,11 +31,18 @@ asio::awaitable<void> Send(Client& answer, std::string json) {
   co_await SendWhole(answer, http_status::kOk, kJson, none, json);
 }
 
-asio::awaitable<void> SendBatch(EventLoop& loop, Client& answer, const jobs::JobResult<jobs::Batch>& batch) {
+// `param`: the parameter that has something that is not there, or is no good.
+ApiError FaultIn(const jobs::JobError& error, absl::string_view param) {
+  const bool of_param = error.kind == jobs::JobErrorKind::kNotFound || error.kind == jobs::JobErrorKind::kInvalid;
+  return jobs::FaultOf(error, of_param ? param : "");
+}
+
+asio::awaitable<void> SendBatch(EventLoop& loop, Client& answer, const jobs::JobResult<jobs::Batch>& batch,
+                                absl::string_view param = "") {
   if (batch.ok()) {
     co_await Send(answer, jobs::BatchJson(*batch));
   } else {
-    const ApiError error = jobs::FaultOf(batch.error());
+    const ApiError error = FaultIn(batch.error(), param);
     co_await Fail(loop, answer, error);
   }
 }
@@ -75,7 +82,7 @@ asio::awaitable<void> Create(EventLoop& loop, const ClientRequest& request, cons
   };
   const jobs::JobResult<jobs::Batch> made = co_await loop.edge().jobs->Call(loop.io(), std::move(work));
   if (made.ok()) loop.edge().on_batch(made->key);
-  co_await SendBatch(loop, answer, made);
+  co_await SendBatch(loop, answer, made, "input_file_id");
 }
 
 asio::awaitable<void> Show(EventLoop& loop, std::string id, TenantId tenant, Client& answer) {
@@ -113,7 +120,7 @@ asio::awaitable<void> List(EventLoop& loop, const ClientRequest& request, Tenant
   if (page.ok()) {
     co_await Send(answer, jobs::BatchListJson(*page));
   } else {
-    const ApiError error = jobs::FaultOf(page.error());
+    const ApiError error = FaultIn(page.error(), "after");
     co_await Fail(loop, answer, error);
   }
 }

@@ -33,6 +33,15 @@ std::string CountsJson(const LineCounts& counts) {
                       "}");
 }
 
+std::string UseJson(const std::optional<TokenUse>& use) {
+  if (!use) return "null";
+  return absl::StrCat("{\"input_tokens\":", use->input.value(),
+                      ",\"input_tokens_details\":{\"cached_tokens\":", use->cached.value(),
+                      "},\"output_tokens\":", use->output.value(),
+                      ",\"output_tokens_details\":{\"reasoning_tokens\":", use->reasoning.value(),
+                      "},\"total_tokens\":", (use->input + use->output).value(), "}");
+}
+
 std::string TimesJson(const Batch& batch) {
   constexpr std::array<std::pair<const char*, BatchStatus>, 7> kTimes = {{{"in_progress_at", BatchStatus::kInProgress},
                                                                           {"finalizing_at", BatchStatus::kFinalizing},
@@ -53,11 +62,12 @@ std::string BatchJson(const Batch& batch) {
       batch.errors.empty() ? "null" : absl::StrCat("{\"object\":\"list\",\"data\":", batch.errors, "}");
   return absl::StrCat(
       "{\"id\":", JsonQuote(batch.id), ",\"object\":\"batch\",\"endpoint\":", JsonQuote(batch.endpoint),
-      ",\"errors\":", errors, ",\"input_file_id\":", JsonQuote(batch.input_file_id),
+      ",\"model\":", OrNull(batch.model), ",\"errors\":", errors, ",\"input_file_id\":", JsonQuote(batch.input_file_id),
       ",\"completion_window\":", JsonQuote(batch.completion_window), ",\"status\":\"",
       kBatchStatusNames[static_cast<size_t>(batch.status)], "\",\"output_file_id\":", OrNull(batch.output_file_id),
       ",\"error_file_id\":", OrNull(batch.error_file_id), ",", TimesJson(batch),
-      ",\"request_counts\":", CountsJson(batch.counts), ",\"metadata\":", OrNullJson(batch.metadata), "}");
+      ",\"request_counts\":", CountsJson(batch.counts), ",\"usage\":", UseJson(batch.use),
+      ",\"metadata\":", OrNullJson(batch.metadata), "}");
 }
 
 std::string BatchListJson(const ListPage<Batch>& page) {

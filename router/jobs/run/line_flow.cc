@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "config/values/builtin_classes.h"
 #include "config/values/policy_pair.h"
+#include "router/jobs/batch/answer_use.h"
 #include "router/jobs/batch/batch_text.h"
 #include "router/telemetry/batch_metrics.h"
 
@@ -235,8 +236,8 @@ void LineFlow::OnEnded(const JobPointer& job, LineRun& run) {
     return Store(job, {run.job(), run.task.line.number, /*failed=*/true,
                        ErrorText(names, "answer_is_no_json", "The answer of the engine is no JSON value.")});
   }
-  Store(job,
-        {run.job(), run.task.line.number, end == LineEnd::kFailed, AnswerText(names, run.result.status, run.body)});
+  Store(job, {run.job(), run.task.line.number, end == LineEnd::kFailed, AnswerText(names, run.result.status, run.body),
+              UseOf(run.body)});
 }
 
 void LineFlow::TryAgain(const JobPointer& job, LineRun& run) {

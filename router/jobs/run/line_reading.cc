@@ -22,6 +22,8 @@ constexpr int64_t kSliceBytes = 1 << 20;
 constexpr size_t kSliceLines = 4096;
 // The most of one request, as of one over HTTP.
 constexpr size_t kMaxLine = 64 << 20;
+// A longer name is none of an engine's models. The batch does not show it.
+constexpr size_t kLongestModel = 256;
 
 LineFault LineTooLong() {
   return {"line_too_long", absl::StrCat("This line is longer than ", kMaxLine >> 20, " MiB."), "", 0};
@@ -34,6 +36,7 @@ std::optional<LineFault> Judge(const SplitLine& split, const Batch& batch, Endpo
   if (LineFault* fault = std::get_if<LineFault>(&read)) return std::move(*fault);
   BatchLine& good = std::get<BatchLine>(read);
   line.custom_id = std::move(good.custom_id);
+  if (good.model.size() <= kLongestModel) line.model = std::move(good.model);
   const std::variant<RequestFacts, ApiError> facts = ScanRequest(endpoint, good.body, AllOutputLimits());
   // A body that the engine would refuse too fails when it runs, with the router's error as its response.
   if (const RequestFacts* known = std::get_if<RequestFacts>(&facts)) line.order = PrefixOrder(good.body, *known);

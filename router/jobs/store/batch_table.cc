@@ -40,6 +40,10 @@ Batch BatchOf(const Query& row) {
   for (int i = 0; i < kBatchStatusCount; ++i) {
     if (const auto began = row.MaybeInt(19 + i)) batch.began[static_cast<size_t>(i)] = UnixSeconds(*began);
   }
+  batch.model = row.Text(27);
+  if (const auto input = row.MaybeInt(28)) {
+    batch.use = TokenUse{Tokens(*input), Tokens(row.Int(29)), Tokens(row.Int(30)), Tokens(row.Int(31))};
+  }
   return batch;
 }
 
@@ -47,7 +51,8 @@ Batch BatchOf(const Query& row) {
   "SELECT key, id, tenant, tenant_name, input_file_id, endpoint, completion_window, expires_at, metadata, " \
   "output_expires_after, status, errors, total, completed, failed, read_bytes, read_lines, "                \
   "iif(output_shown, output_id, ''), iif(error_shown, error_id, ''), "                                      \
-  "began_0, began_1, began_2, began_3, began_4, began_5, began_6, began_7 FROM batches "
+  "began_0, began_1, began_2, began_3, began_4, began_5, began_6, began_7, "                                \
+  "model, input_tokens, cached_tokens, output_tokens, reasoning_tokens FROM batches "
 constexpr const char* kBatchById = BATCH_COLUMNS "WHERE id = ?1";
 constexpr const char* kBatchByKey = BATCH_COLUMNS "WHERE key = ?1";
 constexpr const char* kOpenBatches = BATCH_COLUMNS "WHERE ended_at IS NULL ORDER BY key";
@@ -57,8 +62,8 @@ constexpr const char* kOldestBatches = BATCH_COLUMNS "WHERE tenant = ?1 AND key 
 
 constexpr const char* kInsertBatch =
     "INSERT INTO batches(id, tenant, tenant_name, input_file_id, endpoint, completion_window, expires_at, metadata, "
-    "output_expires_after, status, began_0, output_id, error_id) "
-    "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, ?10, ?11, ?12)";
+    "output_expires_after, status, began_0, output_id, error_id, model, input_tokens, cached_tokens, output_tokens, "
+    "reasoning_tokens) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, ?10, ?11, ?12, '', 0, 0, 0, 0)";
 
 // A statement per BatchStatus. The time of a status that a batch takes again stays.
 constexpr std::array<const char*, kBatchStatusCount> kSetStatus = {

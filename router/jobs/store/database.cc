@@ -107,7 +107,9 @@ Query& Query::Bind(int64_t value) {
 }
 
 Query& Query::Bind(absl::string_view text) {
-  if (ok()) Check(sqlite3_bind_text64(statement_, next_++, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8));
+  // SQLite takes a null pointer for NULL, and an empty view may have one.
+  const char* const bytes = text.empty() ? "" : text.data();
+  if (ok()) Check(sqlite3_bind_text64(statement_, next_++, bytes, text.size(), SQLITE_STATIC, SQLITE_UTF8));
   return *this;
 }
 

@@ -64,6 +64,16 @@ struct LineCounts {
   int64_t Open() const { return total - completed - failed; }
 };
 
+// The tokens of answers, as their usage tells.
+struct TokenUse {
+  Tokens input{0};
+  Tokens cached{0};  // They are a part of the input.
+  Tokens output{0};
+  Tokens reasoning{0};  // They are a part of the output.
+
+  bool operator==(const TokenUse&) const = default;
+};
+
 // A place between two lines of an input.
 struct InputPlace {
   int64_t offset = 0;  // The place of the next line's first byte.
@@ -94,9 +104,11 @@ struct Batch : NewBatch {
   std::array<std::optional<UnixSeconds>, kBatchStatusCount> began;
   std::string errors;  // The JSON array `errors.data`; empty: null.
   LineCounts counts;
-  std::string output_file_id;  // Empty before the end, and where no line has an answer.
-  std::string error_file_id;   // The same for errors.
-  InputPlace read_to;          // The lines before it are in the store. Validation goes on from here.
+  std::string output_file_id;   // Empty before the end, and where no line has an answer.
+  std::string error_file_id;    // The same for errors.
+  InputPlace read_to;           // The lines before it are in the store. Validation goes on from here.
+  std::string model;            // That of all good lines read so far; empty: they name several, or there is none.
+  std::optional<TokenUse> use;  // The sum over the answers that are stored; nullopt: an older version made the batch.
 
   bool operator==(const Batch&) const = default;
   std::optional<UnixSeconds> Began(BatchStatus of) const { return began[static_cast<size_t>(of)]; }
@@ -117,6 +129,7 @@ struct NewLine : Line {
   std::string custom_id;  // Known by its hash from now on. Ignored with `error`.
   uint64_t order = 0;  // Lines are claimed by this number, then by their place: equal for lines with a common prefix.
   std::string error;   // Filled: the line fails at once, with this line (ending in \n) in the error file.
+  std::string model;   // Ignored with `error`, and where it is empty.
 };
 
 // The end of a line. `text` is one line of the output file, or of the error file, and ends in \n.
@@ -125,6 +138,7 @@ struct LineAnswer {
   int64_t number = 0;
   bool failed = false;
   std::string text;
+  TokenUse use{};
 };
 
 // A page of a list. OpenAI's order: by time of creation, equal times by insertion.

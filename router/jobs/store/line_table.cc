@@ -34,7 +34,12 @@ constexpr const char* kNextLines =
     "WHERE batch = ?1 AND state = 0 AND (place, number) > (?2, ?3) ORDER BY place, number LIMIT ?4";
 constexpr const char* kUpdateEnds =
     "UPDATE batches SET output_bytes = ?2, error_bytes = ?3, total = total + ?4, completed = completed + ?5, "
-    "failed = failed + ?6, has_lines = 1 WHERE key = ?1";
+    "failed = failed + ?6, has_lines = 1, input_tokens = input_tokens + ?7, cached_tokens = cached_tokens + ?8, "
+    "output_tokens = output_tokens + ?9, reasoning_tokens = reasoning_tokens + ?10 WHERE key = ?1";
+// ?4 is empty for no model and NULL for several. The sum of NULL and a model is NULL.
+constexpr const char* kNoteRead =
+    "UPDATE batches SET read_bytes = ?2, read_lines = ?3, "
+    "model = CASE WHEN ?4 = '' THEN model WHEN model = '' OR model = ?4 THEN ?4 END WHERE key = ?1";
 
 }  // namespace
 
@@ -100,7 +105,23 @@ JobDone LineTable::UpdateEnds(BatchKey batch, const Ends& ends) {
   Query update(database_, kUpdateEnds);
   update.Bind(batch.value()).Bind(ends.output_bytes).Bind(ends.error_bytes);
   update.Bind(ends.added.total).Bind(ends.added.completed).Bind(ends.added.failed);
+  update.Bind(ends.used.input.value()).Bind(ends.used.cached.value());
+  update.Bind(ends.used.output.value()).Bind(ends.used.reasoning.value());
   return update.Run();
+}
+
+JobDone LineTable::NoteRead(BatchKey batch, InputPlace read_to, std::span<const NewLine> lines) {
+  absl::string_view model;
+  bool several = false;
+  for (const NewLine& line : lines) {
+    if (!line.error.empty() || line.model.empty()) continue;
+    several = several || (!model.empty() && model != line.model);
+    model = line.model;
+  }
+  Query read(database_, kNoteRead);
+  read.Bind(batch.value()).Bind(read_to.offset).Bind(read_to.lines);
+  if (!several) read.Bind(model);
+  return read.Run();
 }
 
 // A known custom_id shows inside the transaction only; so the bytes are written there, before the commit.
@@ -130,9 +151,7 @@ JobDone LineTable::Add(BatchKey batch, std::span<const NewLine> lines, InputPlac
   }
   if (JobDone written = WriteTails(tails); !written.ok()) return written;
   if (JobDone done = UpdateEnds(batch, **ends); !done.ok()) return done;
-  Query read(database_, "UPDATE batches SET read_bytes = ?2, read_lines = ?3 WHERE key = ?1");
-  read.Bind(batch.value()).Bind(read_to.offset).Bind(read_to.lines);
-  if (JobDone done = read.Run(); !done.ok()) return done;
+  if (JobDone done = NoteRead(batch, read_to, lines); !done.ok()) return done;
   return change.Commit();
 }
 
@@ -197,7 +216,12 @@ JobResult<int64_t> LineTable::StoreAnswers(std::span<const LineAnswer> answers) 
     if (ends.output_id.empty() || !seen.insert({answer.batch, answer.number}).second) continue;
     const auto pending = IsPending(answer.batch, answer.number);
     if (!pending.ok()) return pending.error();
-    if (*pending) stored.push_back(Place(answer.batch, answer.number, answer.failed, answer.text, ends, tails));
+    if (!*pending) continue;
+    stored.push_back(Place(answer.batch, answer.number, answer.failed, answer.text, ends, tails));
+    ends.used.input += answer.use.input;
+    ends.used.cached += answer.use.cached;
+    ends.used.output += answer.use.output;
+    ends.used.reasoning += answer.use.reasoning;
   }
   if (stored.empty()) return int64_t{0};
   if (JobDone written = WriteTails(tails); !written.ok()) return written.error();

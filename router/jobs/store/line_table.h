@@ -69,6 +69,7 @@ class LineTable {
     int64_t output_bytes = 0;
     int64_t error_bytes = 0;
     LineCounts added;  // The change of the counts.
+    TokenUse used;     // The change of the tokens.
   };
   // A line and its new bytes, in the file of its kind.
   struct Stored {
@@ -94,6 +95,8 @@ class LineTable {
   JobDone Insert(BatchKey batch, const NewLine& line, bool* known);
   JobDone Update(const Stored& line);
   JobDone UpdateEnds(BatchKey batch, const Ends& ends);
+  // Moves Batch::read_to, and joins the model of these lines with that of the earlier ones.
+  JobDone NoteRead(BatchKey batch, InputPlace read_to, std::span<const NewLine> lines);
   // Puts the text behind the end of its file.
   static Stored Place(BatchKey batch, int64_t number, bool failed, absl::string_view text, Ends& ends, Tails& tails);
 

@@ -11,7 +11,7 @@ namespace {
 // "PnSt": tells a job store from other databases.
 constexpr int64_t kApplication = 0x506e5374;
 
-constexpr std::array<const char*, 1> kVersions = {
+constexpr std::array<const char*, 2> kVersions = {
     // `sequence` gives lists their order. `place` is NewLine::order. `began_N` is the time of BatchStatus N.
     R"sql(
 CREATE TABLE files(
@@ -68,6 +68,14 @@ CREATE TABLE lines(
   PRIMARY KEY(batch, number)) WITHOUT ROWID;
 CREATE UNIQUE INDEX lines_by_custom_id ON lines(batch, custom_id) WHERE custom_id IS NOT NULL;
 CREATE INDEX pending_lines ON lines(batch, place, number) WHERE state = 0;
+)sql",
+    // `model` is empty until a line names one, and NULL once lines name several. All are NULL in older batches.
+    R"sql(
+ALTER TABLE batches ADD COLUMN model TEXT;
+ALTER TABLE batches ADD COLUMN input_tokens INTEGER;
+ALTER TABLE batches ADD COLUMN cached_tokens INTEGER;
+ALTER TABLE batches ADD COLUMN output_tokens INTEGER;
+ALTER TABLE batches ADD COLUMN reasoning_tokens INTEGER;
 )sql"};
 
 JobResult<int64_t> Number(Database& database, const char* pragma) {

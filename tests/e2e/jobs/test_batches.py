@@ -5,6 +5,7 @@ import openai
 import pytest
 from batch_jobs import CHAT, begin, by_custom_id, client_of, finish, job_router, line, rows, wait_for
 from openai import OpenAI
+from openai.types import Batch
 from processes import MODEL, Engine, Router, wait_until
 from raw_http import request_bytes, send
 
@@ -33,12 +34,18 @@ def test_a_batch_is_validated_run_and_completed(client, router):
     assert made.metadata == {"team": "rivers"}
     assert made.expires_at == made.created_at + 86400
     assert made.output_file_id is None and made.error_file_id is None
+    assert set(made.to_dict()) == set(Batch.model_fields), "every field of the SDK's type"
     batch = finish(client, made)
     assert (batch.request_counts.total, batch.request_counts.completed, batch.request_counts.failed) == (50, 50, 0)
     assert batch.created_at <= batch.in_progress_at <= batch.finalizing_at <= batch.completed_at
     assert batch.errors is None and batch.error_file_id is None
     answers = by_custom_id(rows(client, batch.output_file_id))
     assert set(answers) == {str(i) for i in range(50)}
+    assert batch.model == MODEL
+    used = [row["response"]["body"]["usage"] for row in answers.values()]
+    assert batch.usage.input_tokens == sum(each["prompt_tokens"] for each in used) > 0
+    assert batch.usage.output_tokens == sum(each["completion_tokens"] for each in used) == 200
+    assert batch.usage.total_tokens == batch.usage.input_tokens + batch.usage.output_tokens
     for row in answers.values():
         assert set(row) == {"id", "custom_id", "response", "error"} and row["error"] is None
         response = row["response"]
@@ -130,7 +137,7 @@ def test_a_body_that_no_engine_takes_has_its_error_as_response(client):
     [
         ({"endpoint": "/v1/models"}, 400, "endpoint"),
         ({"completion_window": "soon"}, 400, "completion_window"),
-        ({"input_file_id": "file-none"}, 404, None),
+        ({"input_file_id": "file-none"}, 404, "input_file_id"),
         ({"metadata": {"a": "b" * 600}}, 400, "metadata"),
         ({"output_expires_after": {"anchor": "created_at", "seconds": 5}}, 400, "output_expires_after"),
     ],
@@ -158,8 +165,9 @@ def test_a_body_that_makes_no_batch_is_refused(router):
 
 def test_a_file_of_another_purpose_makes_no_batch(client):
     file = client.files.create(file=("input.jsonl", b"{}\n"), purpose="user_data")
-    with pytest.raises(openai.BadRequestError):
+    with pytest.raises(openai.BadRequestError) as refused:
         client.batches.create(input_file_id=file.id, endpoint=CHAT, completion_window="24h")
+    assert refused.value.param == "input_file_id"
 
 
 def test_batches_are_listed_newest_first_in_pages(client):
@@ -171,8 +179,10 @@ def test_batches_are_listed_newest_first_in_pages(client):
     assert page.has_more and [batch.id for batch in page.data] == made[:0:-1]
     after = client.batches.list(limit=1, after=page.data[-1].id)
     assert after.data[0].id == made[0]
-    with pytest.raises(openai.BadRequestError):
-        client.batches.list(limit=1000)
+    for bad in ({"limit": 1000}, {"after": "batch_none"}):
+        with pytest.raises(openai.BadRequestError) as refused:
+            client.batches.list(**bad)
+        assert refused.value.param == next(iter(bad))
 
 
 def test_an_unknown_batch_is_not_found(client):

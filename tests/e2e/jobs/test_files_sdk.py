@@ -4,6 +4,7 @@ import json
 
 import openai
 import pytest
+from openai.types import FileObject
 from processes import Router, replicas, wait_until
 
 LINES = b'{"custom_id": "1"}\n{"custom_id": "2"}\n'
@@ -35,6 +36,7 @@ def test_a_file_is_uploaded_shown_read_and_deleted(client):
         "file", len(LINES), "input.jsonl", "batch", "processed")
     assert file.id.startswith("file-")
     assert file.expires_at is None
+    assert set(file.to_dict()) == set(FileObject.model_fields), "every field of the SDK's type"
     assert client.files.retrieve(file.id).to_dict() == file.to_dict()
     assert client.files.content(file.id).read() == LINES
     gone = client.files.delete(file.id)
