@@ -8,9 +8,10 @@ import pytest
 from batch_jobs import begin, client_of, line, wait_for
 from processes import MODEL, Engine, Router, replicas
 
-REQUESTS = 300
+LEARNING, REQUESTS = 40, 160
 RATE = 4.0  # Interactive requests per second.
 GOAL = 1.0  # The time to first token of the class interactive, in seconds.
+LEFT = 1000  # Tokens per second that the job has at least; an idle machine leaves it some 7,000.
 
 
 def ask(client, prompt, took):
@@ -27,22 +28,18 @@ def ask(client, prompt, took):
     took.append(first)
 
 
-def interactive_load(client, seed):
+def interactive_load(client, seed, requests):
     """Open load of equal arrivals and prompts for equal seeds; returns the times to the first token."""
     chance = random.Random(seed)
     took, threads = [], []
-    for _ in range(REQUESTS):
+    for _ in range(requests):
         threads.append(threading.Thread(target=ask, args=(client, "word " * chance.randrange(50, 400), took)))
         threads[-1].start()
         time.sleep(chance.expovariate(RATE))
     for thread in threads:
         thread.join()
-    assert len(took) == REQUESTS
+    assert len(took) == requests
     return took
-
-
-def p99(took):
-    return statistics.quantiles(took, n=100)[98]
 
 
 @pytest.mark.long
@@ -54,21 +51,20 @@ def test_a_job_of_ten_thousand_lines_leaves_interactive_requests_within_their_go
         config = replicas(engines, max_seqs=64) + f"state: {{path: {tmp_path / 'state'}}}\n"
         with Router(tmp_path, config=config) as router:
             client = client_of(router)
-            interactive_load(client, seed + 1)  # The router learns the fleet.
-            alone = interactive_load(client, seed)
+            interactive_load(client, seed + 1, LEARNING)  # The router learns the fleet.
             batch = begin(client, [line(i, content="word " * 200, max_tokens=200) for i in range(10_000)])
             wait_for(client, batch, "in_progress")
-            before = router.metrics()
-            beside = interactive_load(client, seed)
-            after = router.metrics()
+            before, began = router.metrics(), time.monotonic()
+            took = interactive_load(client, seed, REQUESTS)
+            after, seconds = router.metrics(), time.monotonic() - began
             client.batches.cancel(batch.id)
-        lines = after.sum("penstock_batch_lines_total") - before.sum("penstock_batch_lines_total")
         tokens = after.sum("penstock_batch_tokens_total", kind="output") - before.sum("penstock_batch_tokens_total", kind="output")
         evicted = after.sum("penstock_evicted_total") - before.sum("penstock_evicted_total")
-        print(f"seed {seed}: p50 {statistics.median(alone):.3f} -> {statistics.median(beside):.3f} s, p99 {p99(alone):.3f} -> "
-              f"{p99(beside):.3f} s; the job had {lines:.0f} lines and {tokens:.0f} tokens meanwhile, {evicted:.0f} evictions")
-        assert lines > 0
-        assert p99(beside) <= GOAL
+        p99 = statistics.quantiles(took, n=100)[98]
+        print(f"seed {seed}: p50 {statistics.median(took):.3f} s, p99 {p99:.3f} s; the job had {tokens / seconds:.0f} tokens/s "
+              f"meanwhile, {evicted:.0f} evictions")
+        assert tokens >= LEFT * seconds
+        assert p99 <= GOAL
     finally:
         for engine in engines:
             engine.kill()
