@@ -1,8 +1,6 @@
 #include "router/anthropic/turn_fields.h"
 
-#include <algorithm>
-
-#include "base/json_string.h"
+#include "router/openai/request/walk_key.h"
 
 namespace penstock::anthropic {
 namespace {
@@ -15,46 +13,34 @@ constexpr std::array<absl::string_view, static_cast<size_t>(Part::kCount)> kPart
     "input", "tool_use_id", "content",  "is_error", "title", "context"};
 constexpr std::array<absl::string_view, static_cast<size_t>(SourcePart::kCount)> kSourceParts = {"type", "media_type",
                                                                                                  "data", "url"};
-constexpr size_t kLongestEscaped = 256;
 constexpr size_t kLongestWord = 256;
-
-template <class Names>
-size_t PositionOf(const Names& names, absl::string_view key) {
-  return static_cast<size_t>(std::find(names.begin(), names.end(), key) - names.begin());
-}
+constexpr std::array<absl::string_view, 2> kTurnParts = {"role", "content"};
+constexpr std::array<JsonSpan Turn::*, 3> kTurnMembers = {&Turn::role, &Turn::content, nullptr};
 
 }  // namespace
 
 absl::string_view NameOf(Field field) { return kFields[static_cast<size_t>(field)]; }
 absl::string_view NameOf(Part part) { return kParts[static_cast<size_t>(part)]; }
 
-JsonSpan TurnFields::SpanOf(absl::string_view raw) const {
-  const auto begin = static_cast<size_t>(raw.data() - body_.data());
-  return JsonSpan{begin, begin + raw.size()};
-}
-
 void TurnFields::Key(absl::string_view raw, bool escaped) {
   if (places_.empty()) return;
-  std::string plain;
-  if (escaped && raw.size() <= kLongestEscaped) AppendUnescaped(raw, &plain);
-  const absl::string_view key = escaped ? absl::string_view(plain) : raw;
   switch (places_.back()) {
     case Place::kBody:
-      field_ = static_cast<Field>(PositionOf(kFields, key));
+      field_ = static_cast<Field>(PositionOfKey(kFields, raw, escaped));
       in_system_ = field_ == Field::kSystem;
       if (in_system_) system_.clear();
       if (field_ == Field::kMessages) turns_.clear(), blocks_.clear();
       break;
     case Place::kTurn:
-      member_ = key == "role" ? &Turn::role : key == "content" ? &Turn::content : nullptr;
+      member_ = kTurnMembers[PositionOfKey(kTurnParts, raw, escaped)];
       if (member_ == &Turn::content) blocks_.resize(turns_.back().begin);
       break;
     case Place::kBlock:
-      part_ = static_cast<Part>(PositionOf(kParts, key));
+      part_ = static_cast<Part>(PositionOfKey(kParts, raw, escaped));
       if (part_ == Part::kContent) List().resize(open_blocks_.back() + 1);
       break;
     case Place::kSource:
-      source_part_ = static_cast<SourcePart>(PositionOf(kSourceParts, key));
+      source_part_ = static_cast<SourcePart>(PositionOfKey(kSourceParts, raw, escaped));
       break;
     default:
       break;
@@ -114,7 +100,7 @@ bool TurnFields::Open(const char* at) {
   if (*inside == Place::kBlock && !AddBlock()) return false;
   // The blocks inside take the place of this member, so its end does not note it.
   if (*inside == Place::kResult) {
-    List()[open_blocks_.back()].parts[static_cast<size_t>(Part::kContent)] = SpanOf(absl::string_view(at, 1));
+    List()[open_blocks_.back()].parts[static_cast<size_t>(Part::kContent)] = SpanIn(body_, absl::string_view(at, 1));
   }
   places_.push_back(*inside);
   return true;
@@ -127,9 +113,9 @@ void TurnFields::Close() {
 }
 
 void TurnFields::ReadSource(absl::string_view raw) {
-  JsonObject members(ValueIn(SpanOf(raw)));
+  JsonObject members(ValueIn(SpanIn(body_, raw)));
   while (const auto member = members.Next()) {
-    const size_t part = PositionOf(kSourceParts, member->key);
+    const size_t part = PositionOfKey(kSourceParts, member->key, /*escaped=*/false);
     if (part < kSourceParts.size()) List()[open_blocks_.back()].source[part] = member->value.span;
   }
 }
@@ -137,7 +123,7 @@ void TurnFields::ReadSource(absl::string_view raw) {
 void TurnFields::EndInBlock(absl::string_view raw) {
   if (part_ == Part::kSource && open_blocks_.size() > 1 && raw.front() == '{') ReadSource(raw);
   if (part_ < Part::kCount && raw != "null")
-    List()[open_blocks_.back()].parts[static_cast<size_t>(part_)] = SpanOf(raw);
+    List()[open_blocks_.back()].parts[static_cast<size_t>(part_)] = SpanIn(body_, raw);
   part_ = Part::kCount;
 }
 
@@ -145,11 +131,11 @@ void TurnFields::End(absl::string_view raw) {
   if (places_.empty()) return;
   switch (places_.back()) {
     case Place::kBody:
-      if (field_ < Field::kCount) spans_[static_cast<size_t>(field_)] = SpanOf(raw);
+      if (field_ < Field::kCount) spans_[static_cast<size_t>(field_)] = SpanIn(body_, raw);
       field_ = Field::kCount;
       break;
     case Place::kTurn:
-      if (member_ != nullptr && raw != "null") turns_.back().*member_ = SpanOf(raw);
+      if (member_ != nullptr && raw != "null") turns_.back().*member_ = SpanIn(body_, raw);
       member_ = nullptr;
       break;
     case Place::kBlock:
@@ -157,7 +143,7 @@ void TurnFields::End(absl::string_view raw) {
       break;
     case Place::kSource:
       if (source_part_ < SourcePart::kCount) {
-        List()[open_blocks_.back()].source[static_cast<size_t>(source_part_)] = SpanOf(raw);
+        List()[open_blocks_.back()].source[static_cast<size_t>(source_part_)] = SpanIn(body_, raw);
       }
       source_part_ = SourcePart::kCount;
       break;

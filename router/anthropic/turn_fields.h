@@ -108,7 +108,6 @@ class TurnFields {
  private:
   enum class Place : uint8_t { kBody, kSystem, kTurns, kTurn, kContent, kBlock, kSource, kResult };
 
-  JsonSpan SpanOf(absl::string_view raw) const;
   std::vector<Block>& List() { return in_system_ ? system_ : blocks_; }
   // The place inside of the container at the walk, or none.
   std::optional<Place> Inside(bool list) const;

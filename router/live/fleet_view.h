@@ -18,18 +18,16 @@ namespace penstock {
 
 // Notes that the loops and the watch over an engine leave each other.
 struct EngineNotes {
+  // One of the counts below.
+  using Count = std::atomic<int> EngineNotes::*;
+
   std::atomic<bool> wants_answers{true};  // Its health waits for news of a good answer.
-  std::atomic<int> owe_nothing{0};        // Running requests that may leave the engine idle: WebSockets.
+  // Running requests that may show no work for long (SilentWork). These may leave the engine idle: WebSockets.
+  std::atomic<int> owe_nothing{0};
+  // No step explains the silence of these: a picture, sound, a configured path.
+  std::atomic<int> work_in_silence{0};
   // The engine answered that it has no path for Anthropic's dialect. A new discovery or other facts clear the note.
   std::atomic<bool> lacks_messages{false};
-
-  // A request whose silence no step explains begins and ends there: a picture, sound, a configured path.
-  void BeginSilentWork() { silent_work_.fetch_add(1, std::memory_order_relaxed); }
-  void EndSilentWork() { silent_work_.fetch_sub(1, std::memory_order_relaxed); }
-  bool WorksInSilence() const { return silent_work_.load(std::memory_order_relaxed) > 0; }
-
- private:
-  std::atomic<int> silent_work_{0};
 };
 
 // One engine as the relay meets it.

@@ -1,8 +1,6 @@
 #include "router/ollama/request_fields.h"
 
-#include <algorithm>
-
-#include "base/json_string.h"
+#include "router/openai/request/walk_key.h"
 
 namespace penstock::ollama {
 namespace {
@@ -12,31 +10,17 @@ constexpr std::array<absl::string_view, static_cast<size_t>(Field::kCount)> kFie
     "images", "tools", "format",   "options", "stream", "raw",    "think"};
 constexpr std::array<absl::string_view, static_cast<size_t>(Part::kCount)> kParts = {
     "role", "content", "images", "tool_calls", "tool_name", "tool_call_id"};
-constexpr size_t kLongestEscaped = 256;
-
-template <class Names>
-size_t PositionOf(const Names& names, absl::string_view raw, bool escaped) {
-  std::string plain;
-  if (escaped && raw.size() <= kLongestEscaped) AppendUnescaped(raw, &plain);
-  const absl::string_view key = escaped ? absl::string_view(plain) : raw;
-  return static_cast<size_t>(std::find(names.begin(), names.end(), key) - names.begin());
-}
 
 }  // namespace
-
-JsonSpan RequestFields::SpanOf(absl::string_view raw) const {
-  const auto begin = static_cast<size_t>(raw.data() - body_.data());
-  return JsonSpan{begin, begin + raw.size()};
-}
 
 void RequestFields::Key(absl::string_view raw, bool escaped) {
   if (places_.empty()) return;
   if (places_.back() == Place::kBody) {
-    field_ = static_cast<Field>(PositionOf(kFields, raw, escaped));
+    field_ = static_cast<Field>(PositionOfKey(kFields, raw, escaped));
     if (field_ == Field::kMessages) messages_.clear();
     if (field_ == Field::kImages) images_.clear();
   } else if (places_.back() == Place::kMessage) {
-    part_ = static_cast<Part>(PositionOf(kParts, raw, escaped));
+    part_ = static_cast<Part>(PositionOfKey(kParts, raw, escaped));
     if (part_ == Part::kImages) messages_.back().images.clear();
   }
 }
@@ -75,11 +59,11 @@ void RequestFields::Close() { places_.pop_back(); }
 void RequestFields::AddImage(std::vector<JsonSpan>& images, absl::string_view raw) {
   wrong_type_ |= raw.empty() || raw.front() != '"';
   too_many_ |= ++all_images_ > kMostImages;
-  if (!too_many_) images.push_back(SpanOf(raw));
+  if (!too_many_) images.push_back(SpanIn(body_, raw));
 }
 
 void RequestFields::EndInMessage(absl::string_view raw) {
-  if (part_ < Part::kCount && raw != "null") messages_.back().parts[static_cast<size_t>(part_)] = SpanOf(raw);
+  if (part_ < Part::kCount && raw != "null") messages_.back().parts[static_cast<size_t>(part_)] = SpanIn(body_, raw);
   part_ = Part::kCount;
 }
 
@@ -87,7 +71,7 @@ void RequestFields::End(absl::string_view raw) {
   if (places_.empty()) return;
   switch (places_.back()) {
     case Place::kBody:
-      if (field_ < Field::kCount) spans_[static_cast<size_t>(field_)] = SpanOf(raw);
+      if (field_ < Field::kCount) spans_[static_cast<size_t>(field_)] = SpanIn(body_, raw);
       field_ = Field::kCount;
       break;
     case Place::kMessages:

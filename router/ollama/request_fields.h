@@ -72,7 +72,6 @@ class RequestFields {
  private:
   enum class Place : uint8_t { kBody, kMessages, kMessage, kMessageImages, kImages };
 
-  JsonSpan SpanOf(absl::string_view raw) const;
   void EndInMessage(absl::string_view raw);
   void AddImage(std::vector<JsonSpan>& images, absl::string_view raw);
 

@@ -26,7 +26,7 @@ class Fields {
 
   void Key(absl::string_view raw, bool escaped) {
     std::string name(raw);
-    if (escaped) name = JsonValue{line_, SpanOf(raw.data() - 1, raw.size() + 2)}.Text();
+    if (escaped) name = JsonValue{line_, SpanIn(line_, {raw.data() - 1, raw.size() + 2})}.Text();
     next_ = depth_ == 1 ? FieldOf(name) : depth_ == 2 && name == "model" ? kModel : kNoField;
   }
   bool Open(const char* at) {
@@ -46,7 +46,7 @@ class Fields {
     if (depth_ == 0 || next_ == kNoField) return;
     std::optional<JsonValue>& field = fields_[next_];
     if (field) twice_ = std::min<size_t>(twice_, next_);
-    field = JsonValue{line_, SpanOf(raw.data(), raw.size())};
+    field = JsonValue{line_, SpanIn(line_, raw)};
     next_ = kNoField;
   }
 
@@ -60,10 +60,6 @@ class Fields {
       if (kNames[i] == name) return static_cast<Field>(i);
     }
     return kNoField;
-  }
-  JsonSpan SpanOf(const char* at, size_t size) const {
-    const auto begin = static_cast<size_t>(at - line_.data());
-    return {begin, begin + size};
   }
 
   const absl::string_view line_;

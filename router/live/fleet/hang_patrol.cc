@@ -51,7 +51,7 @@ Duration HangPatrol::HangsFor(const WatchedReplica& watched, const ReplicaSpec& 
   if (seen.tokens < 0) return Duration();
   HangWatch::Work work;
   // Work that makes no tokens explains any silence.
-  if (!watched.notes->WorksInSilence()) work = WorkOf(watched.id, spec, now);
+  if (watched.notes->work_in_silence.load(std::memory_order_relaxed) == 0) work = WorkOf(watched.id, spec, now);
   work.running -= watched.notes->owe_nothing.load(std::memory_order_relaxed);
   return watch.HangsFor(figures, work, least, now);
 }

@@ -45,8 +45,7 @@ void RouteFields::End(absl::string_view raw) {
   counting_ = false;
   if (depth_ != 1 || at_ != At::kModel) return;
   twice_ |= model_at_.has_value();
-  const auto begin = static_cast<size_t>(raw.data() - body_.data());
-  model_at_ = JsonSpan{begin, begin + raw.size()};
+  model_at_ = SpanIn(body_, raw);
 }
 
 }  // namespace penstock

@@ -23,6 +23,12 @@ struct JsonSpan {
   bool operator==(const JsonSpan&) const = default;
 };
 
+// The place of `part`, a view into `document`.
+inline JsonSpan SpanIn(absl::string_view document, absl::string_view part) {
+  const auto begin = static_cast<size_t>(part.data() - document.data());
+  return {begin, begin + part.size()};
+}
+
 enum class JsonKind { kObject, kArray, kString, kNumber, kBool, kNull };
 
 // One value: where it stands and what it is.

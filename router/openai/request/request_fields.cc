@@ -55,11 +55,6 @@ absl::string_view RequestFields::PlainKey(absl::string_view raw) {
   return plain_;
 }
 
-JsonSpan RequestFields::SpanOf(absl::string_view raw) const {
-  const auto begin = static_cast<size_t>(raw.data() - body_.data());
-  return JsonSpan{begin, begin + raw.size()};
-}
-
 PromptScan* RequestFields::BeginPart() {
   const PromptRow* row = FindPromptRow(endpoint_, field_);
   if (row == nullptr) return nullptr;
@@ -125,11 +120,11 @@ void RequestFields::End(absl::string_view raw) {
   if (depth_ > 1) {
     if (field_ != RequestField::kStreamOptions || !at_usage_) return;
     options_.twice |= options_.include_usage_at.has_value();
-    options_.include_usage_at = SpanOf(raw);
+    options_.include_usage_at = SpanIn(body_, raw);
   } else if (field_ < RequestField::kFieldCount) {
-    values_[Position(field_)] = JsonValue{body_, SpanOf(raw)};
+    values_[Position(field_)] = JsonValue{body_, SpanIn(body_, raw)};
   } else if (field_ == RequestField::kOutputLimit) {
-    limits_.back().at = SpanOf(raw);
+    limits_.back().at = SpanIn(body_, raw);
   }
 }
 

@@ -143,7 +143,6 @@ class RequestFields {
   absl::string_view PlainKey(absl::string_view raw);
   // Notes the key if it is a limit of the output.
   void BeginLimit(absl::string_view key);
-  JsonSpan SpanOf(absl::string_view raw) const;
   // The scan of the field that begins; null: its text does not count.
   PromptScan* BeginPart();
 

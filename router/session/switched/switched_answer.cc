@@ -4,31 +4,12 @@
 #include <utility>
 
 #include "router/realtime/upgrade.h"
+#include "router/session/state/silent_work.h"
 #include "router/telemetry/realtime_metrics.h"
 #include "router/telemetry/telemetry.h"
 
 namespace penstock {
 namespace asio = boost::asio;
-
-namespace {
-
-// The engine has a request more that may show no work for long.
-class SilentRequest {
- public:
-  explicit SilentRequest(std::shared_ptr<EngineNotes> notes) : notes_(std::move(notes)) {
-    if (notes_) notes_->owe_nothing.fetch_add(1, std::memory_order_relaxed);
-  }
-  ~SilentRequest() {
-    if (notes_) notes_->owe_nothing.fetch_sub(1, std::memory_order_relaxed);
-  }
-  SilentRequest(const SilentRequest&) = delete;
-  SilentRequest& operator=(const SilentRequest&) = delete;
-
- private:
-  const std::shared_ptr<EngineNotes> notes_;
-};
-
-}  // namespace
 
 asio::awaitable<AttemptEnd> SwitchedAnswer::Run(std::shared_ptr<Connection> engine, HeaderList headers) {
   // The memory of the connection's thread has it until others run.
@@ -40,7 +21,7 @@ asio::awaitable<AttemptEnd> SwitchedAnswer::Run(std::shared_ptr<Connection> engi
     engine->Close();
     co_return EndedBy(AttemptEnd::Kind::kClientGone);
   }
-  const SilentRequest silent(state_.engine().notes);
+  const SilentWork silent(state_.engine().notes, &EngineNotes::owe_nothing);
   RealtimeMetrics& metrics = state_.loop.edge().telemetry->realtime();
   const RealtimeConfig& config = state_.fleet->config().realtime;
   metrics.OnOpened();
