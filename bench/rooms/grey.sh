@@ -1,6 +1,6 @@
 #!/bin/bash
 # Writes bench/results/grey.md: a replica that is slow or stands still in bursts, and false alarms: grey.sh [HOURS].
-# HOURS of each of six healthy workloads are simulated for the false alarms; 28 of each are a week, in half an hour.
+# HOURS of each of eight healthy workloads are simulated for the false alarms; 21 of each are a week, in half an hour.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 [ -f build/release/build.ninja ] || cmake --preset release >/dev/null

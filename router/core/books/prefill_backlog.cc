@@ -8,6 +8,7 @@ namespace penstock {
 void PrefillBacklog::Add(RequestState* request) {
   requests_.push_back(request);
   work_ += request->PrefillLeft();
+  guesses_ += request->running.hope.guessed() ? 1 : 0;
 }
 
 PrefillWork PrefillBacklog::Next(Tokens room) const {
@@ -30,17 +31,30 @@ void PrefillBacklog::Prove(RequestState* request) {
     earlier->running.load_left = Duration();
     if (earlier == request) break;
   }
+  proven_guess_ = proven_guess_ || request->running.hope.guessed();
+  Erase(request);
+}
+
+void PrefillBacklog::Erase(RequestState* request) {
+  guesses_ -= request->running.hope.guessed() ? 1 : 0;
   requests_.erase(std::find(requests_.begin(), requests_.end(), request));
 }
 
 void PrefillBacklog::Remove(RequestState* request) {
   work_ -= request->PrefillLeft();
-  requests_.erase(std::find(requests_.begin(), requests_.end(), request));
+  Erase(request);
+}
+
+bool PrefillBacklog::AnyOverdue(Instant start) const {
+  return std::any_of(requests_.begin(), requests_.end(), [start](const RequestState* request) {
+    return request->running.prefill_left == Tokens(0) && request->running.dispatched < start;
+  });
 }
 
 PrefillWork PrefillBacklog::Compute(int64_t steps, Instant start, Instant newest, Tokens per_step) {
   // First tokens were made in these steps too, so the proven prefill takes its part of their room.
   const PrefillWork consumed = std::exchange(proven_, PrefillWork());
+  doubtful_ = std::exchange(proven_guess_, false) || guesses_ > 0 || AnyOverdue(start);
   Tokens proven = consumed.tokens;
   PrefillWork taken;
   const double step_length = (newest - start).seconds() / static_cast<double>(std::max<int64_t>(1, steps));
@@ -65,8 +79,12 @@ PrefillWork PrefillBacklog::Compute(int64_t steps, Instant start, Instant newest
 
 bool PrefillBacklog::SumHolds() const {
   PrefillWork sum;
-  for (const RequestState* request : requests_) sum += request->PrefillLeft();
-  return sum == work_;
+  int64_t guesses = 0;
+  for (const RequestState* request : requests_) {
+    sum += request->PrefillLeft();
+    guesses += request->running.hope.guessed() ? 1 : 0;
+  }
+  return sum == work_ && guesses == guesses_;
 }
 
 }  // namespace penstock

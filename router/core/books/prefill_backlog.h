@@ -33,14 +33,23 @@ class PrefillBacklog {
   // `steps` steps with room for `per_step` prefill tokens each ended between `start` and `newest`. Returns the
   // prefill that they computed, the proven included.
   PrefillWork Compute(int64_t steps, Instant start, Instant newest, Tokens per_step);
+  // The steps of the last Compute may have computed more. A prompt in them was taken to be cached in part, or a first
+  // token is missing though its prompt would be computed.
+  bool doubtful() const { return doubtful_; }
 
-  // True: the sum is right. O(prefilling requests).
+  // True: the sums are right. O(prefilling requests).
   bool SumHolds() const;
 
  private:
+  void Erase(RequestState* request);
+  bool AnyOverdue(Instant start) const;
+
   std::deque<RequestState*> requests_;
   PrefillWork work_;
-  PrefillWork proven_;  // Proven computed by first tokens since the newest step known.
+  PrefillWork proven_;         // Proven computed by first tokens since the newest step known.
+  int64_t guesses_ = 0;        // Requests whose prompt may be cached in part or not.
+  bool proven_guess_ = false;  // One of them got its first token since the newest step known.
+  bool doubtful_ = false;
 };
 
 }  // namespace penstock

@@ -155,8 +155,8 @@ void ReplicaState::Advance(int64_t count, Instant newest, int busy_neighbours) {
     const double kv_tokens = static_cast<double>(streams_.kv_tokens());
     if (spec_.learns_steps) {
       const double prior = model_.PriorOf(ended, sequences, kv_tokens, computed);
-      // Steps that are only forecast say nothing of the pace.
-      const bool seen = load.unobserved < static_cast<int64_t>(requests_.size());
+      // Steps that are only forecast say nothing of the pace, and neither do those with doubtful prefill.
+      const bool seen = load.unobserved < static_cast<int64_t>(requests_.size()) && !prefills_.doubtful();
       if (seen) facts.pace.Observe(ended, elapsed, prior, busy_neighbours, derate == 1, *steps.last_end);
       if (facts.pace.slow_steps() == 0 || facts.pace.slow_steps() > kUsualSteps) steps.healthy = model_;
       model_.Observe(elapsed, ended, sequences, kv_tokens, computed, busy_neighbours);

@@ -102,6 +102,8 @@ struct CacheHope {
   Tokens seen{-1};     // The cached part as the first token shows it; negative: it shows nothing.
 
   Tokens All() const { return live + left + host; }
+  // The engine may have to compute a part that counts as cached.
+  bool guessed() const { return left + host > Tokens(0); }
   // Seconds of prefill that so many leading tokens save.
   double Seconds(Tokens cached) const { return price.Of(PrefillOf(Tokens(0), cached)); }
 };

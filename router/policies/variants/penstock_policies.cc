@@ -22,27 +22,20 @@ PolicyDeclaration PenstockPolicy() {
   PolicyDeclaration policy;
   policy.name = "penstock";
   policy.origin = PolicyOrigin::kOwn;
-  policy.settings = {
-      WordsSetting("without",
-                   {"forecast", "memory",  "variance", "tenants",     "levels",    "steps",        "learning",
-                    "gpu",      "refusal", "early",    "density",     "prefixes",  "reservations", "best-effort",
-                    "sharing",  "parking", "eviction", "newcomers",   "attention", "company",      "hashes",
-                    "hints",    "price",   "storage",  "declarations"},
-                   "parts left out, which shows their worth; without `forecast` the policy tests "
-                   "present use"),
-      WordsSetting("with", {"grey"},
-                   "rules beyond the default; `grey` derates replicas that are slower than their peers")};
+  policy.settings = {WordsSetting(
+      "without", {"forecast", "memory",  "variance", "tenants",      "levels",    "steps",        "learning",
+                  "gpu",      "refusal", "early",    "density",      "prefixes",  "reservations", "best-effort",
+                  "sharing",  "parking", "eviction", "newcomers",    "attention", "company",      "hashes",
+                  "hints",    "price",   "storage",  "declarations", "grey"},
+      "parts left out, which shows their worth; without `forecast` the policy tests "
+      "present use; without `grey` no replica is derated for its pace")};
   policy.text = {
       "this project", "ARCHITECTURE.md",
       "the engines' reports; its own requests and their progress; times, lengths and prefixes that it learns",
       "late; queue time", ""};
   policy.make = [](const PolicyChoice& choice, uint64_t) {
-    std::vector<std::string> settings;
-    for (const char* key : {"without", "with"}) {
-      const std::vector<std::string> parts = choice.Words(key);
-      if (!parts.empty()) settings.push_back(absl::StrCat(key, "=", absl::StrJoin(parts, "+")));
-    }
-    return MakeVariant(absl::StrCat("penstock", settings.empty() ? "" : ":", absl::StrJoin(settings, ",")));
+    const std::vector<std::string> parts = choice.Words("without");
+    return MakeVariant(parts.empty() ? "penstock" : absl::StrCat("penstock:without=", absl::StrJoin(parts, "+")));
   };
   return policy;
 }

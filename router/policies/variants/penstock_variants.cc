@@ -35,7 +35,6 @@ absl::Status ApplyParts(absl::string_view text, const VariantParts& known, Penst
 absl::Status ApplySetting(absl::string_view family, absl::string_view key, absl::string_view value,
                           PenstockVariant& variant) {
   if (family == "penstock" && key == "without") return ApplyParts(value, WithoutParts(), variant);
-  if (family == "penstock" && key == "with") return ApplyParts(value, WithParts(), variant);
   if (family == "penstock" && key == "true") return ApplyParts(value, Truths(), variant);
   if (family == "informed" && key == "order") return ApplyParts(value, Orders(), variant);
   if (family == "informed" && key == "memory") return ApplyParts(value, Memories(), variant);
@@ -199,9 +198,11 @@ absl::StatusOr<std::optional<PenstockVariant>> ParsePenstockVariant(absl::string
     variant.fill = 0.95;
     variant.parking = false;
     variant.eviction = false;
+    variant.grey = false;
   } else if (family == "informed") {
     variant.true_lengths = variant.true_prompts = variant.true_steps = true;
     variant.early_refusal = false;
+    variant.grey = false;
   } else if (family != "penstock") {
     return std::nullopt;
   }

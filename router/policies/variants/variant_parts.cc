@@ -29,12 +29,8 @@ const VariantParts& WithoutParts() {
       {"company", [](PenstockVariant& v) { v.first_prefill = false; }},
       {"sharing", [](PenstockVariant& v) { v.shared_prompts = false; }},
       {"attention", [](PenstockVariant& v) { v.attention = false; }},
+      {"grey", [](PenstockVariant& v) { v.grey = false; }},
   };
-  return parts;
-}
-
-const VariantParts& WithParts() {
-  static const VariantParts parts = {{"grey", [](PenstockVariant& v) { v.grey = true; }}};
   return parts;
 }
 

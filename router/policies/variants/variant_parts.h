@@ -14,9 +14,8 @@ namespace penstock {
 
 using VariantParts = std::map<std::string, std::function<void(PenstockVariant&)>>;
 
-// Rules that `without=` leaves out, and those that `with=` adds.
+// Rules that `without=` leaves out.
 const VariantParts& WithoutParts();
-const VariantParts& WithParts();
 // Facts that `true=` tells the core.
 const VariantParts& Truths();
 // The memory rules of the yardstick. Exact growth never preempts; where streams are far ahead of their due times, rules

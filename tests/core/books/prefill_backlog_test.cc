@@ -76,6 +76,42 @@ TEST(PrefillBacklog, AnIdleReplicaForgetsWhatFirstTokensProved) {
   EXPECT_EQ(backlog.Compute(1, kBacklogStart, kBacklogStart + Duration::Seconds(1), Tokens(150)).tokens, Tokens(100));
 }
 
+TEST(PrefillBacklog, StepsWithAPromptThatIsTakenToBeCachedAreDoubtful) {
+  PrefillBacklog backlog;
+  RequestState known = Prompt(100), guessed = Prompt(100);
+  known.running.hope.live = Tokens(500);
+  guessed.running.hope.left = Tokens(500);
+  const auto step = [&](double at) {
+    const Instant start = kBacklogStart + Duration::Seconds(at);
+    backlog.Compute(1, start, start + Duration::Seconds(1), Tokens(10));
+    return backlog.doubtful();
+  };
+  backlog.Add(&known);
+  EXPECT_FALSE(step(0));
+  backlog.Add(&guessed);
+  EXPECT_TRUE(step(1));
+  backlog.Remove(&known);
+  backlog.Prove(&guessed);
+  EXPECT_TRUE(step(2)) << "the step made its first token";
+  EXPECT_FALSE(step(3));
+  EXPECT_TRUE(backlog.SumHolds());
+}
+
+TEST(PrefillBacklog, StepsBehindTheOneThatWasToEndAPromptAreDoubtful) {
+  PrefillBacklog backlog;
+  RequestState late = Prompt(100);
+  backlog.Add(&late);
+  const auto step = [&](double at) {
+    const Instant start = kBacklogStart + Duration::Seconds(at);
+    backlog.Compute(1, start, start + Duration::Seconds(1), Tokens(100));
+    return backlog.doubtful();
+  };
+  EXPECT_FALSE(step(0));
+  EXPECT_TRUE(step(1)) << "no first token came";
+  backlog.Remove(&late);
+  EXPECT_FALSE(step(2));
+}
+
 TEST(PrefillBacklog, WorkIsThatOfThePositionsLeftInEachPrompt) {
   PrefillBacklog backlog;
   RequestState first = Prompt(100), second = Prompt(100);

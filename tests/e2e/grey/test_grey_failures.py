@@ -18,7 +18,7 @@ def fleet(urls):
         f"  - {{id: r{i}, url: '{url}', gpus: [node{i + 1}/gpu0], engine: vllm, model: {MODEL}, kv_tokens: 100000}}\n"
         for i, url in enumerate(urls)
     )
-    return f"policy: 'penstock:with=grey'\n{GPUS}replicas:\n{rows}classes: {{standard: {{ttft: 5s, tpot: 60ms, queue: 30s, default: true}}}}\n"
+    return f"{GPUS}replicas:\n{rows}classes: {{standard: {{ttft: 5s, tpot: 60ms, queue: 30s, default: true}}}}\n"
 
 
 @contextlib.contextmanager
