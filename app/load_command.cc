@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <iostream>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +19,7 @@
 #include "app/commands.h"
 #include "app/process.h"
 #include "app/progress_line.h"
-#include "app/top/top_text.h"
+#include "base/harmless.h"
 #include "bench/figures/results.h"
 #include "bench/load/load_client.h"
 #include "bench/traces/trace.h"
@@ -99,15 +100,24 @@ absl::StatusOr<bench::LoadClientOptions> ClientOptions(const LoadOptionsCli& cli
   return options;
 }
 
-// Where requests failed, says how many and why. A client that goes away as the trace says is no failure.
-int CodeOf(bench::Results results) {
-  results.failed.erase(bench::kClientGone);
-  if (results.FailedCount() == 0) return 0;
-  const std::string reasons = absl::StrJoin(results.failed, ", ", [](std::string* out, const auto& entry) {
-    absl::StrAppend(out, entry.first, " ", entry.second);
+std::string ReasonsOf(const std::map<std::string, int64_t>& counts) {
+  return absl::StrJoin(counts, ", ", [](std::string* out, const auto& entry) {
+    absl::StrAppend(out, Harmless(entry.first), " ", entry.second);
   });
-  absl::FPrintF(stderr, "penstock load: %d of %d requests failed (%s)\n", results.FailedCount(), results.offered,
-                reasons);
+}
+
+// Where requests failed, says how many and why. A client that goes away as the trace says is no failure. Refusals are
+// failures only where nothing else came.
+int CodeOf(bench::Results results) {
+  const bool left = results.failed.erase(bench::kClientGone) > 0;
+  if (results.FailedCount() > 0) {
+    absl::FPrintF(stderr, "penstock load: %d of %d requests failed (%s)\n", results.FailedCount(), results.offered,
+                  ReasonsOf(results.failed));
+    return 1;
+  }
+  if (results.finished > 0 || results.RefusedCount() == 0 || left) return 0;
+  absl::FPrintF(stderr, "penstock load: all of %d requests were refused (%s)\n", results.offered,
+                ReasonsOf(results.refused));
   return 1;
 }
 
@@ -118,8 +128,8 @@ void WarnOfModel(const bench::LoadClientOptions& options) {
   if (!listed.ok() || std::find(listed->begin(), listed->end(), options.model) != listed->end()) return;
   absl::FPrintF(stderr, "penstock load: warning: %s does not list the model \"%s\"%s, listed: %s\n",
                 options.targets.front().url, options.model,
-                top::Harmless(Suggestion(options.model, {listed->begin(), listed->end()})),
-                top::Harmless(absl::StrJoin(*listed, " ")));
+                Harmless(Suggestion(options.model, {listed->begin(), listed->end()})),
+                Harmless(absl::StrJoin(*listed, " ")));
 }
 
 }  // namespace

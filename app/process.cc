@@ -13,7 +13,7 @@
 #include <string>
 #include <system_error>
 
-#include "absl/strings/ascii.h"
+#include "base/harmless.h"
 
 namespace penstock {
 
@@ -27,11 +27,8 @@ constexpr const char* kNoThread =
 
 // A message may quote a file of anybody.
 std::string ForTerminal(absl::string_view message) {
-  std::string text(message.substr(0, kLongestMessage));
+  std::string text = Harmless(message.substr(0, kLongestMessage), "\n\t");
   if (text.size() < message.size()) text += "...";
-  for (char& c : text) {
-    if (absl::ascii_iscntrl(static_cast<unsigned char>(c)) && c != '\n' && c != '\t') c = '?';
-  }
   return text;
 }
 

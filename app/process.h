@@ -12,8 +12,8 @@
 
 namespace penstock {
 
-// Prints "penstock COMMAND: MESSAGE" to stderr: at most 8 KiB, with '?' for control characters. Returns 1, the exit
-// code of a bad run or input.
+// Prints "penstock COMMAND: MESSAGE" to stderr: at most 8 KiB, harmless for a terminal (base/harmless.h). Returns 1,
+// the exit code of a bad run or input.
 int Fail(absl::string_view command, absl::string_view message);
 
 // The first act of main. Opens /dev/null on those of the descriptors 0 to 2 that are closed. So no file of the program

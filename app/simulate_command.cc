@@ -23,6 +23,7 @@
 #include "app/simulate/run_series.h"
 #include "app/simulate/shadow_run.h"
 #include "app/simulate/simulation_setup.h"
+#include "base/harmless.h"
 #include "config/config.h"
 #include "config/text/findings.h"
 #include "config/values/policy_pair.h"
@@ -199,7 +200,7 @@ int RunPlan(const SimulateOptions& options, const Config& config) {
 int RunSimulate(const SimulateOptions& options) {
   const absl::StatusOr<Config> config = LoadCheckedConfig(options.config_file);
   if (!config.ok()) {
-    std::cerr << config.status().message() << "\n";
+    std::cerr << Harmless(config.status().message(), "\n") << "\n";
     return 1;
   }
   for (const std::string& policy : {options.policy, options.shadow}) {

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "app/top/top_text.h"
 #include "backends/transport/fetch.h"
 #include "base/clock.h"
+#include "base/harmless.h"
 
 namespace penstock::top {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "app/top/top_text.h"
+#include "base/harmless.h"
 
 namespace penstock::top {
 namespace {

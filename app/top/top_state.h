@@ -1,4 +1,4 @@
-// The documents of a router's page as values for a terminal. All texts are harmless (top_text.h).
+// The documents of a router's page as values for a terminal. All texts are harmless (base/harmless.h).
 #ifndef PENSTOCK_APP_TOP_TOP_STATE_H_
 #define PENSTOCK_APP_TOP_TOP_STATE_H_
 

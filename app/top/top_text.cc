@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "absl/strings/str_format.h"
+#include "base/harmless.h"
 #include "base/utf8.h"
 
 namespace penstock::top {
@@ -16,16 +17,6 @@ struct PointRange {
   uint32_t last;
 };
 
-// Control characters, marks of direction and line ends.
-constexpr std::array<PointRange, 7> kHarmful = {{
-    {0x00, 0x1F},
-    {0x7F, 0x9F},
-    {0x061C, 0x061C},
-    {0x200B, 0x200F},
-    {0x2028, 0x202E},
-    {0x2060, 0x206F},
-    {0xFEFF, 0xFEFF},
-}};
 // Characters that combine with the one before.
 constexpr std::array<PointRange, 4> kCombining = {
     {{0x0300, 0x036F}, {0x1AB0, 0x1AFF}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}}};
@@ -55,7 +46,7 @@ void EachCharacter(absl::string_view text, Visit visit) {
   while (at < end) {
     const Utf8Character next = ReadUtf8(at, end);
     const int length = std::max(1, next.length);
-    const bool harmful = next.length == 0 || IsIn(kHarmful, next.point);
+    const bool harmful = next.length == 0 || IsHarmful(next.point);
     const int columns = harmful ? -1 : IsIn(kCombining, next.point) ? 0 : IsIn(kWide, next.point) ? 2 : 1;
     if (!visit(absl::string_view(reinterpret_cast<const char*>(at), static_cast<size_t>(length)), columns)) return;
     at += length;
@@ -71,15 +62,6 @@ int ColumnsOf(absl::string_view text) {
     return true;
   });
   return sum;
-}
-
-std::string Harmless(absl::string_view text) {
-  std::string clean;
-  EachCharacter(text, [&](absl::string_view bytes, int columns) {
-    clean += columns < 0 ? std::string("?") : std::string(bytes);
-    return true;
-  });
-  return clean;
 }
 
 std::string Cut(absl::string_view text, int columns) {

@@ -1,4 +1,4 @@
-// Texts for a terminal: names from outside made harmless, and cut or padded to a number of columns. Pure.
+// Harmless texts cut or padded to a number of columns of a terminal, and figures as texts. Pure.
 #ifndef PENSTOCK_APP_TOP_TOP_TEXT_H_
 #define PENSTOCK_APP_TOP_TOP_TEXT_H_
 
@@ -8,10 +8,8 @@
 
 namespace penstock::top {
 
-// The columns of a text that Harmless returned.
+// The columns of a harmless text (base/harmless.h).
 int ColumnsOf(absl::string_view text);
-// Without control characters, marks of direction and broken UTF-8, which become '?': nothing steers the terminal.
-std::string Harmless(absl::string_view text);
 // The first columns of a harmless text; what is cut ends in "~".
 std::string Cut(absl::string_view text, int columns);
 // Cut to the columns, and filled up with spaces: behind the text, or before it with `right`.

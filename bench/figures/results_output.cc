@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "base/harmless.h"
 #include "bench/figures/results.h"
 #include "bench/figures/results_json.h"
 
@@ -45,7 +46,7 @@ std::string CountsLine(const char* name, const std::map<std::string, int64_t>& c
   if (counts.empty()) return Line(name, "0");
   std::string text;
   for (const auto& [reason, count] : counts) {
-    absl::StrAppendFormat(&text, "%s%d %s", text.empty() ? "" : ", ", count, reason);
+    absl::StrAppendFormat(&text, "%s%d %s", text.empty() ? "" : ", ", count, Harmless(reason));
   }
   return Line(name, text);
 }
@@ -53,7 +54,7 @@ std::string CountsLine(const char* name, const std::map<std::string, int64_t>& c
 std::string WasteLine(const std::map<std::string, double>& wasted) {
   std::string text;
   for (const auto& [cause, rate] : wasted) {
-    absl::StrAppendFormat(&text, "%s%.1f %s", text.empty() ? "" : ", ", rate, cause);
+    absl::StrAppendFormat(&text, "%s%.1f %s", text.empty() ? "" : ", ", rate, Harmless(cause));
   }
   return Line("wasted tokens/s", text.empty() ? "0" : text);
 }
@@ -70,9 +71,9 @@ std::string GroupsTable(const char* title, const std::map<std::string, GroupResu
       absl::StrAppendFormat(&text, "    and %d more\n", groups.size() - kMostShown);
       break;
     }
-    absl::StrAppendFormat(&text, "    %-22s %8d %8d %8d %7.2f%% %10.1f %10.1f\n", name.empty() ? "(none)" : name,
-                          group.offered, group.finished, group.refused, 100 * group.on_time_share,
-                          group.active_tokens_per_s, group.goodput_tokens_per_s);
+    absl::StrAppendFormat(&text, "    %-22s %8d %8d %8d %7.2f%% %10.1f %10.1f\n",
+                          name.empty() ? "(none)" : Harmless(name), group.offered, group.finished, group.refused,
+                          100 * group.on_time_share, group.active_tokens_per_s, group.goodput_tokens_per_s);
   }
   return text;
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "base/harmless.h"
 
 namespace penstock::bench {
 namespace {
@@ -38,14 +39,17 @@ ErrorText ParseError(const std::string& body) {
 // The codes of an endpoint that says no because of its load.
 bool IsRefusalCode(const std::string& code) { return code == "rate_limit_exceeded" || code == "service_unavailable"; }
 
-void SetRefused(std::string reason, RequestRecord& record) {
+// The endpoint chose the words. The last character may be cut.
+std::string ReasonOf(absl::string_view words) { return Harmless(words.substr(0, kMaxReason)); }
+
+void SetRefused(absl::string_view reason, RequestRecord& record) {
   record.fate = Fate::kRefused;
-  record.reason = std::move(reason);
+  record.reason = ReasonOf(reason);
 }
 
-void SetFailed(std::string reason, RequestRecord& record) {
+void SetFailed(absl::string_view reason, RequestRecord& record) {
   record.fate = Fate::kFailed;
-  record.reason = reason.substr(0, kMaxReason);
+  record.reason = ReasonOf(reason);
 }
 
 void JudgeErrorStatus(const SinkParser& parser, const BodySink& sink, RequestRecord& record) {
@@ -54,7 +58,7 @@ void JudgeErrorStatus(const SinkParser& parser, const BodySink& sink, RequestRec
   const auto named = head.find("x-penstock-reason");
   const unsigned status = head.result_int();
   if (named != head.end()) {
-    SetRefused(std::string(named->value()), record);
+    SetRefused(absl::string_view(named->value().data(), named->value().size()), record);
   } else if (status == 429 || status == 503) {
     SetRefused(error.code.empty() ? absl::StrCat("http_", status) : error.code, record);
   } else {
@@ -68,7 +72,7 @@ void ReadReceipt(const SinkParser& parser, RequestRecord& record) {
   if (header == parser.get().end()) return;
   const auto json = nlohmann::json::parse(header->value().begin(), header->value().end(), nullptr, false);
   if (!json.is_object()) return;
-  if (const std::string replica = StringAt(json, "replica"); !replica.empty()) record.replica = replica;
+  if (const std::string replica = StringAt(json, "replica"); !replica.empty()) record.replica = ReasonOf(replica);
   const auto waited = json.find("waited_ms");
   if (waited != json.end() && waited->is_number()) record.queue_wait = Duration::Seconds(waited->get<double>() * 1e-3);
 }

@@ -180,6 +180,8 @@ absl::Status ParseRow(const std::string& line, const Columns& columns, TraceRequ
 }
 
 absl::StatusOr<Columns> ColumnsOf(absl::string_view header) {
+  // Spreadsheets write it before UTF-8.
+  absl::ConsumePrefix(&header, "\xEF\xBB\xBF");
   absl::Status bad = absl::InvalidArgumentError(absl::StrCat(
       "the header must be \"", kHeader, "\", optionally with \",", kPrefixColumn, "\", \",", kClassColumn, "\", \",",
       kLimitColumn, "\", \",", kGoneColumn, "\", \",", kSessionColumn, "\" and \",", kShapeColumn, "\""));

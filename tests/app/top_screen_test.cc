@@ -10,6 +10,7 @@
 #include "app/top/terminal.h"
 #include "app/top/top_state.h"
 #include "app/top/top_text.h"
+#include "base/harmless.h"
 
 namespace penstock::top {
 namespace {

@@ -138,6 +138,31 @@ TEST(LoadClient, RefusalsAreKnownByHeaderCodeOrStatus) {
                                            Pair("service_unavailable", 1)));
 }
 
+TEST(LoadClient, AReasonSteersNoTerminalAndIsShort) {
+  std::atomic<int> count{0};
+  const std::string hostile = R"(x\n\u001b]0;title\u0007)" + std::string(1000, 'y');
+  ScriptedServer server(WithChat([&](const Seen&) -> std::string {
+    switch (count++) {
+      case 0:
+        return Json(400, R"({"error":{"message":")" + hostile + R"("}})");
+      case 1:
+        return Json(503, R"({"error":{"code":")" + hostile + R"("}})");
+      case 2:
+        return Json(429, "{}", "x-penstock-reason: \x1b[31mred\r\n");
+      default:
+        return Chunked({R"(data: {"error":{"message":")" + hostile + "\"}}\n\n"});
+    }
+  }));
+
+  const LoadOutcome outcome = Load(Requests(4, 0.05), To(server));
+
+  for (const RequestRecord& record : outcome.records) {
+    EXPECT_EQ(record.reason.find_first_of("\x1b\x07\n"), std::string::npos) << record.reason;
+    EXPECT_LE(record.reason.size(), 120u);
+    EXPECT_NE(record.reason.find('?'), std::string::npos) << record.reason;
+  }
+}
+
 TEST(LoadClient, AFailureHasItsMessageAsReason) {
   std::atomic<int> count{0};
   ScriptedServer server(WithChat([&](const Seen&) -> std::string {

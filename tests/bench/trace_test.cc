@@ -136,6 +136,14 @@ TEST_F(TraceFile, TheClassColumnComesBeforeOrAfterThePrefixHashes) {
   EXPECT_THAT(after->requests[0].prefix_hashes, ElementsAre(7));
 }
 
+TEST_F(TraceFile, AByteOrderMarkIsSkipped) {
+  const auto trace =
+      ReadTrace(Plain("\xEF\xBB\xBF"
+                      "arrival_s,model,tenant,prompt_tokens,output_tokens\n0,m,t,6,1\n"));
+  ASSERT_TRUE(trace.ok()) << trace.status();
+  EXPECT_EQ(trace->requests.at(0).model, "m");
+}
+
 TEST_F(TraceFile, AColumnThatIsUnknownOrComesTwiceIsABadHeader) {
   const std::string header = "arrival_s,model,tenant,prompt_tokens,output_tokens";
   EXPECT_THAT(ErrorOf(header + ",class,class\n0,,,1,1,a,b\n"), HasSubstr("t.csv:1: the header must be"));

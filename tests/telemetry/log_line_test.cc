@@ -106,6 +106,18 @@ TEST(LogText, IsOneReadableLine) {
   EXPECT_EQ(FormatText(notice, 0), "1970-01-01T00:00:00.000000Z info    replica is up replica=chat-a");
 }
 
+TEST(LogText, NoCharacterOfAClientSteersATerminal) {
+  DecisionEntry entry;
+  entry.kind = Kind::kRefuse;
+  entry.model = "a\u202eb\u2028c\ufeff";
+  entry.message = "x\u2066y\u200f\u0085\x7f\x1b";
+  for (const std::string& line : {FormatText(entry, 0), FormatDecision(entry, 0)}) {
+    EXPECT_NE(line.find(R"("a\u202eb\u2028c\ufeff")"), std::string::npos) << line;
+    EXPECT_NE(line.find(R"("x\u2066y\u200f\u0085\u007f\u001b")"), std::string::npos) << line;
+  }
+  EXPECT_EQ(json::parse(FormatDecision(entry, 0))["model"], entry.model);
+}
+
 TEST(LogText, AFieldCannotPassForAnother) {
   DecisionEntry entry;
   entry.kind = Kind::kRefuse;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "base/harmless.h"
 #include "router/telemetry/log/text_limits.h"
 
 namespace penstock {
@@ -15,9 +16,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr unsigned char kDelete = 0x7f;
-// The first byte in UTF-8 of the control characters U+0080 to U+009F, and the highest second one.
-constexpr unsigned char kLeadOfControls = 0xc2;
-constexpr unsigned char kLastControl = 0x9f;
 
 void Put(Json& line, const char* key, const std::string& text, size_t most = kLongestLogText) {
   if (!text.empty()) line[key] = text.size() > most ? text.substr(0, most) : text;
@@ -34,28 +32,21 @@ void Put(Json& line, const char* key, const std::optional<Number>& number) {
   if (number) line[key] = *number;
 }
 
-// JSON leaves some control characters as they are, and a terminal obeys them.
-std::string WithoutControls(const std::string& json) {
+// JSON leaves some harmful characters as they are, and a terminal obeys them.
+std::string WithoutHarm(const std::string& json) {
   std::string text;
   text.reserve(json.size());
-  for (size_t i = 0; i < json.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(json[i]);
-    const auto next = static_cast<unsigned char>(i + 1 < json.size() ? json[i + 1] : 0);
-    if (byte == kDelete) {
-      text += "\\u007f";
-    } else if (byte == kLeadOfControls && next <= kLastControl) {
-      absl::StrAppendFormat(&text, "\\u%04x", next);
-      ++i;
+  EachUtf8(json, [&text](absl::string_view bytes, const Utf8Character& next) {
+    if (IsHarmful(next.point)) {
+      absl::StrAppendFormat(&text, "\\u%04x", next.point);
     } else {
-      text += json[i];
+      text.append(bytes.data(), bytes.size());
     }
-  }
+  });
   return text;
 }
 
-std::string Dump(const Json& value) {
-  return WithoutControls(value.dump(-1, ' ', false, Json::error_handler_t::replace));
-}
+std::string Dump(const Json& value) { return WithoutHarm(value.dump(-1, ' ', false, Json::error_handler_t::replace)); }
 
 Json FieldsOf(const DecisionEntry& entry) {
   Json line = Json::object();

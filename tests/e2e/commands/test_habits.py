@@ -9,6 +9,7 @@ import threading
 
 import pytest
 from processes import BINARY, MODEL, ROOT, free_port, wait_until
+from scripted_engine import ScriptedEngine, http
 
 
 def run(*arguments, **settings):
@@ -45,6 +46,15 @@ def test_check_live_fails_when_an_engine_disagrees(tmp_path, engine, replica, sa
     assert says in ended.stderr and "fleet.yaml: ok" not in ended.stderr
 
 
+def test_check_live_prints_no_word_of_an_engine_that_steers_the_terminal(tmp_path):
+    with ScriptedEngine() as scripted:
+        scripted.pages["/version"] = http(200, {"version": f"1\n{tmp_path}/fleet.yaml: ok\n\x1b]0;title\x07\u202e"})
+        ended = live(tmp_path, f"url: {scripted.url}, engine: vllm")
+        assert "vllm 1?" in ended.stderr and "title" in ended.stderr, ended.stderr
+        assert not set("\x1b\x07\u202e") & set(ended.stderr)
+        assert ended.stderr.splitlines().count(f"{tmp_path}/fleet.yaml: ok") == 1
+
+
 def test_check_live_fails_when_an_engine_is_not_there(tmp_path):
     ended = live(tmp_path, f"url: http://127.0.0.1:{free_port()}")
     assert ended.returncode == 1
@@ -78,13 +88,14 @@ class Recorder(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         self.server.seen.append(self.headers)
         self.rfile.read(int(self.headers["Content-Length"]))
-        self.answer(500, b"{}")
+        self.answer(self.server.status, self.server.body)
 
 
 @pytest.fixture
 def recorder():
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Recorder)
     server.seen = []
+    server.status, server.body = 500, b"{}"
     server.url = f"http://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -108,6 +119,18 @@ def test_load_sends_key_and_headers_and_says_when_requests_failed(recorder):
     for headers in recorder.seen:
         assert headers.get_all("Authorization") == ["Bearer sk-1"]
         assert (headers["x-team"], headers["x-more"]) == ("blue", "1")
+
+
+def test_load_fails_when_every_request_is_refused_and_prints_no_word_that_steers_the_terminal(recorder):
+    recorder.status = 503
+    recorder.body = json.dumps({"error": {"code": "a\nforged: ok\x1b[31m"}}).encode()
+    ended = load(recorder)
+    assert ended.returncode == 1
+    offered = json.loads(ended.stdout)["offered"]
+    assert ended.stderr.splitlines()[-1] == f"penstock load: all of {offered} requests were refused (a?forged: ok?[31m {offered})"
+    recorder.status = 400
+    recorder.body = json.dumps({"error": {"message": "a\nforged: ok\x1b[31m"}}).encode()
+    assert "http_400: a?forged: ok?[31m" in load(recorder).stderr.splitlines()[-1]
 
 
 def test_load_takes_its_key_from_the_environment_too(recorder):
