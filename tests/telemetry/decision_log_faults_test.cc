@@ -135,6 +135,92 @@ TEST(DecisionLogStderr, ReopeningLosesNoLine) {
   EXPECT_EQ(dropped, 0);
 }
 
+// stderr goes to a pipe until the end.
+class CaughtStderr {
+ public:
+  CaughtStderr() {
+    EXPECT_EQ(pipe2(ends_, O_CLOEXEC | O_NONBLOCK), 0);
+    dup2(ends_[1], STDERR_FILENO);
+    close(ends_[1]);
+  }
+  ~CaughtStderr() {
+    dup2(before_, STDERR_FILENO);
+    close(before_);
+    close(ends_[0]);
+  }
+  std::string Text() const { return Drained(ends_[0]); }
+
+ private:
+  const int before_ = dup(STDERR_FILENO);
+  int ends_[2] = {};
+};
+
+class DecisionLogFolder : public DecisionLogFile {
+ protected:
+  void SetUp() override {
+    DecisionLogFile::SetUp();
+    folder_ = path_.string() + "-folder";
+    std::filesystem::create_directories(folder_);
+    path_ = folder_ / "log";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::filesystem::path folder_;
+};
+
+TEST_F(DecisionLogFolder, AReopeningThatFailsIsToldItsLinesAreCountedAndItIsTriedAgain) {
+  auto made = DecisionLog::Open({.path = path_.string(), .keep_recent = 10});
+  ASSERT_TRUE(made.ok()) << made.status();
+  DecisionLog& log = **made;
+  std::string told;
+  {
+    const CaughtStderr caught;
+    std::filesystem::remove_all(folder_);
+    log.Reopen();
+    log.Flush();
+    told = caught.Text();
+  }
+  EXPECT_THAT(told, ::testing::HasSubstr(path_.string() + ": No such file or directory")) << told;
+  ASSERT_EQ(log.Recent().size(), 1u);
+  EXPECT_EQ(log.Recent()[0].entry.kind, Kind::kNotice);
+  EXPECT_EQ(log.Recent()[0].entry.level, LogLevel::kError);
+  EXPECT_THAT(log.Recent()[0].entry.message, ::testing::HasSubstr("No such file or directory"));
+  const int64_t dropped = log.dropped();
+  for (int i = 0; i < 3; ++i) log.Write({.kind = Kind::kError, .message = "lost"});
+  log.Flush();
+  EXPECT_EQ(log.dropped(), dropped + 3);
+
+  std::filesystem::create_directories(folder_);
+  while (log.Recent().size() < 2) std::this_thread::yield();
+  log.Write({.kind = Kind::kError, .message = "after"});
+  log.Flush();
+  const auto lines = Lines(path_);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0]["message"], "4 lines of the log are lost: it could not be written, or not fast enough");
+  EXPECT_THAT(lines[1]["message"].get<std::string>(), ::testing::HasSubstr("is open again"));
+  EXPECT_EQ(lines[2]["message"], "after");
+}
+
+TEST_F(DecisionLogFolder, AReopeningThatFailsLosesNoLineWhereTheOldFileIsThere) {
+  auto log = Open(/*all=*/false);
+  const auto moved = folder_ / "moved";
+  std::filesystem::rename(path_, moved);
+  std::filesystem::create_directory(path_);
+  log->Reopen();
+  log->Write({.kind = Kind::kError, .message = "after"});
+  log->Flush();
+  EXPECT_EQ(log->dropped(), 0);
+  EXPECT_EQ(Lines(moved).back()["message"], "after");
+}
+
+TEST_F(DecisionLogFolder, AFileThatIsRemovedIsMadeAnewWithoutACall) {
+  auto log = Open(/*all=*/false);
+  std::filesystem::remove(path_);
+  log->Write({.kind = Kind::kError, .message = "after"});
+  log->Flush();
+  ASSERT_EQ(Lines(path_).size(), 1u);
+  EXPECT_EQ(Lines(path_)[0]["message"], "after");
+}
+
 // The limit of this process stands for a disk that is full.
 TEST_F(DecisionLogFile, ALineThatWasCutStaysAloneWhenTheSameFileIsReopened) {
   auto log = Open(/*all=*/false);

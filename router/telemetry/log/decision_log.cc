@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "router/telemetry/log/log_file.h"
 #include "router/telemetry/log/patient_write.h"
 #include "router/telemetry/log/recent_decisions.h"
 #include "router/telemetry/log/text_limits.h"
@@ -31,25 +32,11 @@ constexpr size_t kMaxRecentText = 512;
 constexpr size_t kLinesPerWrite = 256;
 // The end of the log waits so long for a reader.
 constexpr std::chrono::milliseconds kLastWait(500);
+// A file that could not be opened anew is tried again after it.
+constexpr std::chrono::seconds kReopenAgain(1);
 
 double UnixSeconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-absl::StatusOr<int> OpenFile(const std::string& path) {
-  if (path.empty()) return STDERR_FILENO;
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0640);
-  if (file >= 0) return file;
-  return absl::ErrnoToStatus(errno, absl::StrCat("decision log ", path));
-}
-
-// Both are one file, and its last line is the same.
-bool EndsAlike(int old, int fresh) {
-  struct stat before {};
-  struct stat after {};
-  if (fstat(old, &before) != 0 || fstat(fresh, &after) != 0) return false;
-  const bool emptied = S_ISREG(after.st_mode) && after.st_size == 0;
-  return before.st_dev == after.st_dev && before.st_ino == after.st_ino && !emptied;
 }
 
 constexpr uint32_t Bit(Kind kind) { return uint32_t{1} << static_cast<int>(kind); }
@@ -73,13 +60,17 @@ struct DecisionLog::State {
   };
   // Belongs to the writer thread.
   struct Output {
-    int file = STDERR_FILENO;
+    explicit Output(const std::string& path) : file(path) {}
+    LogFile file;
     bool text = false;
-    bool torn = false;  // The last line has no end.
-    int64_t told = 0;   // Lost lines that a line reported.
+    int64_t told = 0;     // Lost lines that a line reported.
+    bool failed = false;  // The newest try to open the file anew.
+    std::chrono::steady_clock::time_point next_try;
   };
 
   void Run();
+  // Waits for work, but not beyond the next try to open the file. True: an order to open it anew.
+  bool Await(std::vector<Queued>& batch, bool& running);
   void WriteBatch(const std::vector<Queued>& batch);
   void WriteLines(const Queued* first, size_t count);
   std::string Format(const DecisionEntry& entry, double at) const {
@@ -88,10 +79,14 @@ struct DecisionLog::State {
   // Empty: every lost line is reported.
   std::string LostLines() const;
   void ReopenNow();
+  // Writes a notice about the log's own file where it is seen: to stderr and among the newest entries.
+  void Tell(std::string message, LogLevel of);
+  bool TimeToRetry() const { return output.failed && std::chrono::steady_clock::now() >= output.next_try; }
   // A reader that stands still keeps the writer, but neither another file nor the end.
   bool MayWait();
 
-  explicit State(const Options& the_options) : options(the_options), recent(the_options.keep_recent) {}
+  explicit State(const Options& the_options)
+      : options(the_options), recent(the_options.keep_recent), output(the_options.path) {}
 
   const Options options;
   RecentDecisions recent;
@@ -111,21 +106,27 @@ struct DecisionLog::State {
   std::thread writer;
 };
 
+bool DecisionLog::State::Await(std::vector<Queued>& batch, bool& running) {
+  std::unique_lock lock(mutex);
+  writing = false;
+  is_idle.notify_all();
+  const auto has_some = [this] { return stop || reopen || !queue.empty(); };
+  if (output.failed) {
+    has_work.wait_until(lock, output.next_try, has_some);
+  } else {
+    has_work.wait(lock, has_some);
+  }
+  batch.swap(queue);
+  running = !stop;
+  writing = true;
+  return std::exchange(reopen, false);
+}
+
 void DecisionLog::State::Run() {
   std::vector<Queued> batch;
   for (bool running = true; running;) {
-    bool reopen_first = false;
-    {
-      std::unique_lock lock(mutex);
-      writing = false;
-      is_idle.notify_all();
-      has_work.wait(lock, [this] { return stop || reopen || !queue.empty(); });
-      batch.swap(queue);
-      reopen_first = std::exchange(reopen, false);
-      running = !stop;
-      writing = true;
-    }
-    if (reopen_first) ReopenNow();
+    const bool ordered = Await(batch, running);
+    if (ordered || TimeToRetry() || (!output.failed && output.file.IsGone())) ReopenNow();
     WriteBatch(batch);
     batch.clear();
   }
@@ -149,12 +150,14 @@ std::string DecisionLog::State::LostLines() const {
 void DecisionLog::State::WriteLines(const Queued* first, size_t count) {
   const int64_t lost = dropped;
   // A line that was cut keeps the next ones whole.
-  std::string text = output.torn ? "\n" : "";
+  std::string text = output.file.torn() ? "\n" : "";
   text += LostLines();
   const size_t head = text.size();
   for (size_t i = 0; i < count; ++i) text += Format(first[i].entry, first[i].at) + "\n";
-  const size_t written = WritePatiently(output.file, text, [this] { return MayWait(); });
-  if (written > 0) output.torn = text[written - 1] != '\n';
+  // Nobody could read what a removed file takes.
+  const bool gone = output.failed && output.file.IsGone();
+  const size_t written = gone ? 0 : WritePatiently(output.file.descriptor(), text, [this] { return MayWait(); });
+  if (written > 0) output.file.SetTorn(text[written - 1] != '\n');
   if (written >= head) output.told = lost;
   const absl::string_view rest = absl::string_view(text).substr(std::max(written, head));
   dropped += std::count(rest.begin(), rest.end(), '\n');
@@ -165,26 +168,34 @@ bool DecisionLog::State::MayWait() {
   return !reopen && (!stop || std::chrono::steady_clock::now() < give_up);
 }
 
+void DecisionLog::State::Tell(std::string message, LogLevel of) {
+  DecisionEntry entry;
+  entry.level = of;
+  entry.message = std::move(message);
+  const double now = UnixSeconds();
+  WritePatiently(STDERR_FILENO, Format(entry, now) + "\n", [] { return false; });
+  recent.Add(DecisionEntry(entry), now, kMaxRecentText);
+  WriteBatch({Queued{std::move(entry), now}});
+}
+
 void DecisionLog::State::ReopenNow() {
-  absl::StatusOr<int> fresh = OpenFile(options.path);
-  if (!fresh.ok()) {
-    DecisionEntry entry;
-    entry.kind = Kind::kError;
-    entry.message = std::string(fresh.status().message());
-    WriteBatch({Queued{std::move(entry), UnixSeconds()}});
-    return;
+  const bool failed_before = output.failed;
+  const absl::Status opened = output.file.Open();
+  output.failed = !opened.ok();
+  output.next_try = std::chrono::steady_clock::now() + kReopenAgain;
+  if (output.failed && !failed_before) {
+    Tell(absl::StrCat(opened.message(), ": lines go to the old file, and are lost where it was removed"),
+         LogLevel::kError);
   }
-  output.torn = output.torn && EndsAlike(output.file, *fresh);
-  close(output.file);
-  output.file = *fresh;
+  if (!output.failed && failed_before)
+    Tell(absl::StrCat("decision log ", options.path, " is open again"), LogLevel::kInfo);
 }
 
 absl::StatusOr<std::unique_ptr<DecisionLog>> DecisionLog::Open(const Options& options) {
-  absl::StatusOr<int> file = OpenFile(options.path);
-  if (!file.ok()) return file.status();
   auto state = std::make_unique<State>(options);
-  state->output.file = *file;
-  const bool terminal = options.format == LogFormat::kAuto && isatty(*file) != 0;
+  LogFile& file = state->output.file;
+  if (absl::Status opened = file.Open(); !opened.ok()) return opened;
+  const bool terminal = options.format == LogFormat::kAuto && file.OnTerminal();
   state->output.text = terminal || options.format == LogFormat::kText;
   auto log = std::unique_ptr<DecisionLog>(new DecisionLog(std::move(state)));
   log->SetWanted(options.level, options.all, options.access);
@@ -203,7 +214,6 @@ DecisionLog::~DecisionLog() {
   }
   state_->has_work.notify_one();
   state_->writer.join();
-  if (state_->output.file != STDERR_FILENO) close(state_->output.file);
 }
 
 bool DecisionLog::Wants(DecisionEntry::Kind kind) const {

@@ -57,7 +57,9 @@ class DecisionLog {
   void Flush();
   // Takes these three of the options anew.
   void SetWanted(LogLevel level, bool all, bool access);
-  // Opens the path anew (after a rotation), from the next line on. The old file stays in use if that fails.
+  // Opens the path anew (after a rotation), from the next line on. If that fails, stderr and Recent() say so, the old
+  // file stays in use, and the path is tried again every second. Lines for an old file that was removed count as
+  // dropped. A file that is removed while it is open is opened anew without a call.
   void Reopen();
   // Entries lost to a full queue, and lines that could not be written.
   int64_t dropped() const;
