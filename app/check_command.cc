@@ -5,12 +5,14 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <optional>
 #include <set>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -18,6 +20,9 @@
 #include "app/commands.h"
 #include "app/live_check.h"
 #include "app/load_config.h"
+#include "app/serve/written_files.h"
+#include "base/harmless.h"
+#include "config/certificate_warnings.h"
 #include "config/config.h"
 #include "config/text/addresses.h"
 #include "config/values/gpu_slice.h"
@@ -75,8 +80,8 @@ std::optional<std::string> ClosedLog(const Config& config) {
 bool AllWell(const std::string& config_file, const Config& config) {
   const std::vector<LiveFinding> findings = AskEngines(config);
   for (const LiveFinding& finding : findings) {
-    std::cerr << config_file << ": replicas: " << finding.replica << ": " << (finding.ok ? "ok: " : "") << finding.text
-              << "\n";
+    std::cerr << config_file << ": replicas: " << finding.replica << ": " << (finding.ok ? "ok: " : "")
+              << Harmless(finding.text) << "\n";
   }
   if (findings.empty()) std::cerr << config_file << ": no replica has a url: there is no engine to ask\n";
   return std::all_of(findings.begin(), findings.end(), [](const LiveFinding& finding) { return finding.ok; });
@@ -88,18 +93,23 @@ int RunCheck(const CheckOptions& options) {
   const std::string& config_file = options.config_file;
   const absl::StatusOr<Config> config = LoadCheckedConfig(config_file);
   if (!config.ok()) {
-    std::cerr << config.status().message() << "\n";
+    std::cerr << Harmless(config.status().message(), "\n") << "\n";
     return 1;
   }
-  for (const std::string& warning : Warnings(*config)) std::cerr << config_file << ": warning: " << warning << "\n";
+  for (const std::string& warning : Warnings(*config))
+    std::cerr << config_file << ": warning: " << Harmless(warning) << "\n";
+  for (const std::string& warning : CertificateWarnings(*config, std::time(nullptr))) {
+    std::cerr << config_file << ": warning: " << Harmless(warning) << "\n";
+  }
   for (const GpuConfig& gpu : config->gpus) {
     const std::string part = PartText(gpu);
     if (!part.empty()) std::cerr << config_file << ": note: gpus: " << gpu.id << " " << part << "\n";
   }
   // The file may be meant for another machine.
-  if (const auto closed = ClosedLog(*config)) std::cerr << config_file << ": warning: " << *closed << "\n";
-  const std::vector<std::string> errors = SharedNames(*config);
-  for (const std::string& error : errors) std::cerr << config_file << ": " << error << "\n";
+  if (const auto closed = ClosedLog(*config)) std::cerr << config_file << ": warning: " << Harmless(*closed) << "\n";
+  std::vector<std::string> errors = SharedNames(*config);
+  if (std::string harm = HarmOfLog(config->log.path, *config); !harm.empty()) errors.push_back(std::move(harm));
+  for (const std::string& error : errors) std::cerr << config_file << ": " << Harmless(error) << "\n";
   if (!errors.empty()) return 1;
   std::cout << PrintConfig(*config) << std::flush;
   if (!std::cout) return 1;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "config/values/certificate_validity.h"
 #include "router/http/exchange/answer.h"
 #include "router/page/page_feed.h"
 
@@ -32,6 +33,18 @@ void NoteLines(DecisionLog& log, absl::string_view head, absl::string_view text)
   for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
     log.Note(absl::StrCat(head, line), LogLevel::kError);
   }
+}
+
+CertificateEnds CertificateEndsOf(const std::optional<ListenTlsConfig>& clients,
+                                  const std::optional<ListenTlsConfig>& admin) {
+  CertificateEnds ends;
+  const auto add = [&ends](const char* listener, const std::optional<ListenTlsConfig>& tls) {
+    const auto valid = tls ? ValidityOf(tls->certificate) : std::nullopt;
+    if (valid) ends[listener] = static_cast<double>(valid->ends);
+  };
+  add("clients", clients);
+  add("admin", admin);
+  return ends;
 }
 
 absl::StatusOr<std::unique_ptr<DecisionLog>> OpenLog(const Config& config) {

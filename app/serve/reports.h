@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -22,6 +23,8 @@ namespace penstock {
 
 // A line of the log per line of `text`.
 void NoteLines(DecisionLog& log, absl::string_view head, absl::string_view text);
+CertificateEnds CertificateEndsOf(const std::optional<ListenTlsConfig>& clients,
+                                  const std::optional<ListenTlsConfig>& admin);
 absl::StatusOr<std::unique_ptr<DecisionLog>> OpenLog(const Config& config);
 // Null: the configuration has no collector. `telemetry` and `log` outlive the exporter.
 absl::StatusOr<std::unique_ptr<SpanExporter>> MakeExporter(const Config& config, const std::string& version,

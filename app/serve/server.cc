@@ -199,7 +199,8 @@ absl::Status RouterServer::Reload(const Config& config) {
   p.reports.log->SetWanted(config.log.level, config.log.all_decisions, config.log.access);
   p.reports.log->Reopen();
   std::promise<void> published;
-  asio::post(p.home().io(), [&p, tls = *tls, same_admin = config.admin_listen == p.config.admin_listen] {
+  const bool same_admin = config.admin_listen == p.config.admin_listen;
+  asio::post(p.home().io(), [&p, tls = *tls, same_admin] {
     p.listeners.clients->SetTls(tls.clients);
     // An admin listener that the file moved or dropped stays as it is until the restart.
     if (p.listeners.admin != nullptr && same_admin) p.listeners.admin->SetTls(tls.admin);
@@ -207,7 +208,7 @@ absl::Status RouterServer::Reload(const Config& config) {
   asio::post(p.control().io(),
              [&p, &published, config] { p.watch.monitor->Reload(config, [&published] { published.set_value(); }); });
   published.get_future().wait();
-  p.telemetry.OnConfigReload(true);
+  p.telemetry.OnConfigReload(true, CertificateEndsOf(config.tls, same_admin ? config.admin_tls : p.config.admin_tls));
   p.pages.feed->configuration().Loaded(PageFeed::WallSeconds());
   return absl::OkStatus();
 }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/serve/reports.h"
 #include "app/serve/server.h"
 #include "app/shadow/shadow_thread.h"
 #include "backends/simulated/fleet/fleet.h"
@@ -47,6 +48,7 @@ inline std::vector<std::string> TenantNames(const Config& config) {
 
 inline TelemetryOptions TelemetryOptionsOf(const Config& config, const std::string& version) {
   TelemetryOptions options;
+  options.certificates = CertificateEndsOf(config.tls, config.admin_tls);
   options.tenants = TenantNames(config);
   options.version = version;
   return options;

@@ -53,7 +53,8 @@ struct Telemetry::State {
         edge(registry, given.version),
         engines(registry, names),
         batches(registry),
-        realtime(registry) {}
+        realtime(registry),
+        certificates(given.certificates) {}
 
   const TelemetryOptions options;
   MetricRegistry registry;
@@ -67,6 +68,7 @@ struct Telemetry::State {
   mutable std::shared_mutex mutex;  // Guards the fields below.
   std::map<std::string, Tokens> block_of_pool;
   GoneParts gone;
+  CertificateEnds certificates;
 };
 
 Telemetry::Telemetry(const TelemetryOptions& options) : state_(std::make_unique<State>(options)) {
@@ -122,11 +124,14 @@ void Telemetry::OnMerged(MergeEnd end, size_t requests) {
 
 void Telemetry::OnResume(ResumeResult result) { state_->edge.resumes[static_cast<size_t>(result)]->Increment(); }
 
-void Telemetry::OnConfigReload(bool ok) {
+void Telemetry::OnConfigReload(bool ok, CertificateEnds certificates) {
   EdgeMetrics& edge = state_->edge;
   (ok ? edge.reloads_ok : edge.reloads_failed).Increment();
   edge.last_reload_ok.Set(ok ? 1 : 0);
-  if (ok) edge.last_reload_at.SetToCurrentTime();
+  if (!ok) return;
+  edge.last_reload_at.SetToCurrentTime();
+  std::unique_lock lock(state_->mutex);
+  state_->certificates = std::move(certificates);
 }
 
 void Telemetry::OnSpans(SpanEnd end, size_t spans) {
@@ -170,6 +175,9 @@ std::string Telemetry::Serialise(const CoreView& view, int64_t log_lines_dropped
     std::vector<prometheus::MetricFamily> core =
         ViewMetrics(ShownOf(view, state_->gone), state_->block_of_pool, state_->options.stale_after);
     std::move(core.begin(), core.end(), std::back_inserter(families));
+    prometheus::MetricFamily expiry = FamilyOf(MetricNamed("penstock_tls_certificate_expiry_seconds"));
+    for (const auto& [listener, end] : state_->certificates) AddSample(expiry, {{"listener", listener}}, end);
+    families.push_back(std::move(expiry));
   }
   std::vector<prometheus::MetricFamily> time = GpuMetrics(gpus, Wasted());
   std::move(time.begin(), time.end(), std::back_inserter(families));

@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,11 +32,15 @@
 
 namespace penstock {
 
+// The Unix times at which the certificates of listeners end, by the name of the listener. Others have none.
+using CertificateEnds = std::map<std::string, double>;
+
 struct TelemetryOptions {
   std::vector<std::string> tenants;             // Configured names, in the order of the file.
   Duration stale_after = Duration::Seconds(2);  // An engine report older than this is stale.
   std::string version = "0";                    // For penstock_build_info.
   size_t max_names = 1024;                      // Distinct values of one label at a time.
+  CertificateEnds certificates = {};
 };
 
 // Tokens by the outcome of their request. Those of kOk are late, the others abandoned.
@@ -73,7 +78,8 @@ class Telemetry {
   void OnResume(ResumeResult result);
   // A call that so many embedding requests shared.
   void OnMerged(MergeEnd end, size_t requests);
-  void OnConfigReload(bool ok);
+  // `certificates` are those of the configuration that was taken.
+  void OnConfigReload(bool ok, CertificateEnds certificates = {});
   void OnSpans(SpanEnd end, size_t spans);
 
   // A connection or request was refused before it became a request: a limit of the edge was reached.

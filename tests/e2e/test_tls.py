@@ -6,6 +6,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import time
 
 import pytest
 from processes import BINARY, ROOT, Process, Router, free_port, replicas, wait_until
@@ -161,6 +162,27 @@ def test_a_renewed_certificate_is_taken_without_a_restart_and_a_bad_one_is_not(f
         shutil.copy(TLS / "client.key", folder / "server.key")
         shutil.copy(TLS / "client.pem", folder / "server.pem")
         wait_until(lambda: name_on(router.tls_port) == "client.test", 20, router.log)
+
+
+def test_an_expired_certificate_is_warned_of_at_check_start_and_reload_and_has_a_metric(folder, engine):
+    for name in ("server.pem", "server.key"):
+        shutil.copy(TLS / name, folder / f"own-{name}")
+    tls = f"{{certificate: {folder}/own-server.pem, key: {folder}/own-server.key}}"
+
+    def end(router):
+        return router.metrics().sum("penstock_tls_certificate_expiry_seconds", listener="clients")
+
+    with TlsRouter(folder, replicas([engine]), tls) as router:
+        assert end(router) == ssl.cert_time_to_seconds("Oct 28 13:44:17 2126 GMT")
+        assert "certificate in" not in router.log()
+        shutil.copy(TLS / "expired.pem", folder / "own-server.pem")
+        router.wait_for_log("has expired: it ended on Nov 25 04:25:53 2026 GMT")
+        router.wait_for_log("configuration reloaded")
+        assert end(router) < time.time()
+    with TlsRouter(folder, replicas([engine]), tls) as router:
+        router.wait_for_log("has expired: it ended on Nov 25 04:25:53 2026 GMT")
+        ended = subprocess.run([BINARY, "check", str(router.config_path)], capture_output=True, text=True, timeout=20)
+        assert ended.returncode == 0 and "warning: tls.certificate: the certificate in" in ended.stderr
 
 
 def test_check_finds_a_key_that_does_not_belong(folder):

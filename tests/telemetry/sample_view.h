@@ -99,7 +99,7 @@ inline std::string SampleExposition() {
   telemetry.batches().OnLines(LineOutcome::kFailed, 2);
   telemetry.batches().OnRetry();
   telemetry.batches().OnTokens(Tokens(100), Tokens(40));
-  telemetry.OnConfigReload(true);
+  telemetry.OnConfigReload(true, {{"clients", 4e9}, {"admin", 5e9}});
   telemetry.OnStoreFault(jobs::JobErrorKind::kDiskFull);
   telemetry.SetStoreUse({.files = 2, .bytes = Bytes(300), .open_batches = 1});
   RequestRecord of_tenant = SampleRecord();

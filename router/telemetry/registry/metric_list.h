@@ -277,6 +277,8 @@ inline constexpr Metric kRouterMetrics[] = {
      "1 when the newest configuration is in force"},
     {"Router", "penstock_config_last_reload_success_timestamp_seconds", MetricType::kGauge, "",
      "When the configuration in force was loaded"},
+    {"Router", "penstock_tls_certificate_expiry_seconds", MetricType::kGauge, "listener",
+     "Unix time at which the certificate of a listener ends"},
     {"Router", "penstock_build_info", MetricType::kGauge, "compiler version", "Always 1; what is running"},
     {"Process", "process_cpu_seconds_total", MetricType::kCounter, "", "CPU time of the process, user and system"},
     {"Process", "process_resident_memory_bytes", MetricType::kGauge, "", "Memory of the process that is resident"},
