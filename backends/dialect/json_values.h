@@ -8,6 +8,8 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "base/json_string.h"
+#include "base/utf8.h"
 
 namespace penstock {
 
@@ -15,11 +17,45 @@ using EngineJson = nlohmann::json;
 
 // A document of an engine's pages is shorter. A longer one would hold its loop for more than 10 ms.
 inline constexpr size_t kLongestEngineJson = 1 << 20;
+// U+FFFD, for a character that cannot be read.
+inline constexpr char kReplacement[] = "\xEF\xBF\xBD";
 
-// The document. is_discarded() when `body` is not JSON, or longer than kLongestEngineJson.
+// The text with U+FFFD for surrogates that stand alone and for bytes that are not UTF-8.
+inline std::string MendedText(absl::string_view json) {
+  std::string mended;
+  const char* at = json.data();
+  const char* const end = at + json.size();
+  while (at < end) {
+    size_t length = 1;
+    bool good = true;
+    if (*at == '\\') {
+      const JsonEscape escape = ReadJsonEscape(at, end);
+      length = static_cast<size_t>(escape.length);
+      good = escape.kind != JsonEscape::Kind::kLone;
+    } else {
+      const auto* const bytes = reinterpret_cast<const unsigned char*>(at);
+      const int size = ReadUtf8(bytes, bytes + (end - at)).length;
+      good = size > 0;
+      if (good) length = static_cast<size_t>(size);
+    }
+    if (good) {
+      mended.append(at, length);
+    } else {
+      mended.append(kReplacement);
+    }
+    at += length;
+  }
+  return mended;
+}
+
+// The document. is_discarded() when `body` is not JSON, or longer than kLongestEngineJson. One broken character does
+// not make a text unreadable: U+FFFD stands for it.
 inline EngineJson ParseEngineJson(absl::string_view body) {
   if (body.size() > kLongestEngineJson) return EngineJson(EngineJson::value_t::discarded);
-  return EngineJson::parse(body.data(), body.data() + body.size(), nullptr, false);
+  EngineJson document = EngineJson::parse(body.data(), body.data() + body.size(), nullptr, false);
+  if (!document.is_discarded()) return document;
+  const std::string mended = MendedText(body);
+  return mended == body ? document : EngineJson::parse(mended, nullptr, false);
 }
 
 // The member, or null.

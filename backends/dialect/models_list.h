@@ -22,12 +22,20 @@ struct ServedModel {
 
 // Of one engine, adapters included. The names of further models are not known.
 inline constexpr size_t kMostModels = 1000;
-// In bytes. Models with longer names, or with control characters in them, are left out.
+// In bytes. Models with longer names are left out.
 inline constexpr size_t kLongestModelName = 1024;
 
+// False: empty, too long, or with control characters or characters that could not be read. Such a model is left out:
+// clients can ask for no such name, and no log or metric shall show it.
+bool IsModelName(absl::string_view name);
+// Adds the name of a model that is left out. It is cut, and harmless for a terminal. The list has
+// only the first few.
+void NoteLeftOut(absl::string_view name, std::vector<std::string>* left_out);
+
 struct ModelsList {
-  std::vector<ServedModel> models;  // Aliases included; a LoRA adapter has the context of its parent.
-  std::string owner;                // owned_by of the first model: vllm, sglang, llamacpp, library (Ollama), ...
+  std::vector<ServedModel> models;    // Aliases included; a LoRA adapter has the context of its parent.
+  std::vector<std::string> left_out;  // See NoteLeftOut.
+  std::string owner;                  // owned_by of the first model: vllm, sglang, llamacpp, library (Ollama), ...
 };
 
 // InvalidArgument when `body` is not a list of models. The context comes from max_model_len, context_length,

@@ -19,6 +19,10 @@ std::string DiscoveryText(const Discovery& discovery, const ReplicaSpec& in_use)
   }
   absl::StrAppend(&text, " at most ", in_use.max_sequences, " sequences, steps of ", in_use.batch_budget.value(),
                   " tokens");
+  if (!discovery.left_out.empty()) {
+    absl::StrAppend(&text,
+                    "; models whose names nobody can ask for are left out: ", absl::StrJoin(discovery.left_out, ", "));
+  }
   return text;
 }
 

@@ -138,6 +138,7 @@ const StrandedMemory* StrandedOf(const PageFacts& facts, absl::string_view pool)
 void PutPool(const PageFacts& facts, const PoolView& pool, JsonWriter& json) {
   const StrandedMemory* stranded = StrandedOf(facts, pool.name);
   const bool tracked = pool.cohort.age < Duration::Infinite();
+  const bool reported = pool.report_age < Duration::Infinite();
   json.Begin('{')
       .Put("name", pool.name)
       .Put("unit", pool.in_bytes ? "bytes" : "tokens")
@@ -151,7 +152,7 @@ void PutPool(const PageFacts& facts, const PoolView& pool, JsonWriter& json) {
       .Put("stranded", std::llround(stranded != nullptr ? stranded->now : 0))
       .Put("stranded_seconds", std::llround(stranded != nullptr ? stranded->amount_seconds : 0))
       .Put("memory_wait_s", Milliseconds(stranded != nullptr ? stranded->seconds : 0))
-      .Put("report_age_s", pool.report_age.seconds())
+      .Put("report_age_s", reported ? std::optional(pool.report_age.seconds()) : std::nullopt)
       .Put("cohort_age_s", tracked ? std::optional(Milliseconds(pool.cohort.age.seconds())) : std::nullopt)
       .Put("cohort_held", pool.cohort.held)
       .Begin("fan", '[');

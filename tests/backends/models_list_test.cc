@@ -54,7 +54,27 @@ TEST(ModelsList, OddNamesAndVeryManyModelsAreLeftOut) {
   const auto list = ParseModelsList("{\"data\":[" + cards + "]}");
   ASSERT_TRUE(list.ok());
   EXPECT_EQ(list->models.size(), kMostModels);
+  EXPECT_EQ(list->left_out.size(), 4u);
   EXPECT_EQ(list->models.front().name, "m0");
+}
+
+TEST(ModelsList, AnEntryThatCannotBeReadIsLeftOutAndNamedAndTheOthersServe) {
+  for (const std::string& strange :
+       {std::string(R"(lora\ud800)"), std::string(R"(lora\udc00)"), std::string("lora\xff")}) {
+    const auto list = ParseModelsList(R"({"data":[{"id":"m","owned_by":"vllm","max_model_len":9},{"id":")" + strange +
+                                      R"("},{"id":"a\ud83d\ude00\\ud800"},{"id":"odd\u001b[31m"}]})");
+    ASSERT_TRUE(list.ok()) << list.status();
+    ASSERT_EQ(list->models.size(), 2u) << strange;
+    EXPECT_EQ(list->models[0].name, "m");
+    EXPECT_EQ(list->models[0].max_context, Tokens(9));
+    EXPECT_EQ(list->models[1].name, "a\U0001F600\\ud800");
+    EXPECT_EQ(list->left_out, (std::vector<std::string>{"\"lora\xEF\xBF\xBD\"", "\"odd?[31m\""}));
+  }
+}
+
+TEST(ModelsList, TextThatIsNoJsonIsCalledSo) {
+  EXPECT_EQ(ParseModelsList("<html>").status().message(), "models: the answer is no JSON");
+  EXPECT_EQ(ParseModelsList("{}").status().message(), "models: no data array");
 }
 
 TEST(ModelsList, AVeryLongDocumentIsNotRead) {

@@ -26,8 +26,9 @@ struct Discovery {
   EngineKind kind = EngineKind::kOpenAi;
   std::string version;
   std::vector<ServedModel> models;
-  Tokens kv_tokens{0};           // The KV pool that all running requests share; the sum over ranks.
-  std::vector<RankFacts> ranks;  // In rising order; empty: one pool for all.
+  std::vector<std::string> left_out;  // The first names that it lists and that no client can ask for; harmless.
+  Tokens kv_tokens{0};                // The KV pool that all running requests share; the sum over ranks.
+  std::vector<RankFacts> ranks;       // In rising order; empty: one pool for all.
   Tokens block{0};
   int max_sequences = 0;  // Slots, or requests in one batch.
   Tokens batch_budget{0};

@@ -8,6 +8,7 @@ absl::Status ReadServedModels(absl::string_view body, Discovery* found) {
   auto list = ParseModelsList(body);
   if (!list.ok()) return list.status();
   found->models = std::move(list->models);
+  found->left_out = std::move(list->left_out);
   return absl::OkStatus();
 }
 

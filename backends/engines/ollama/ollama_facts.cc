@@ -32,7 +32,10 @@ absl::Status ReadOllamaTags(absl::string_view body, Discovery* found) {
   const EngineJson& models = Member(document, "models");
   if (!models.is_array()) return absl::InvalidArgumentError("tags: no models array");
   for (const EngineJson& model : models) {
-    if (std::string name = NameOf(model); !name.empty()) {
+    std::string name = NameOf(model);
+    if (!IsModelName(name)) {
+      NoteLeftOut(name, &found->left_out);
+    } else if (found->models.size() < kMostModels) {
       found->models.push_back(ServedModel{std::move(name), Tokens(0), "", ""});
     }
   }

@@ -1,4 +1,6 @@
 """Pages of an engine beside its API: one that fails, or is too long, costs the figures on it and nothing else."""
+import json
+
 import pytest
 from processes import Router
 from raw_http import chat, events, request_bytes, send
@@ -37,6 +39,28 @@ def test_a_bad_page_of_load_does_not_take_a_healthy_engine_down(folder, name):
                 answer = send(router.address, request_bytes(body=chat(model=MODEL, max_tokens=5, stream=True)), timeout=20)
                 assert (answer.status, len(events(answer.body)) > 0) == (200, True), answer.body
             assert router.metrics().sum("penstock_replica_up") == 1
+
+
+@pytest.mark.parametrize("strange", [rb"lora\ud800", b"lora\xff", rb"lora\u0007"], ids=["lone surrogate", "no UTF-8", "control"])
+def test_a_strange_name_in_the_list_of_models_is_left_out_and_named_and_the_others_serve(folder, strange):
+    with ScriptedEngine() as engine:
+        engine.script = STREAM_HEAD + chunk(event("well") + event("", "stop") + "data: [DONE]\n\n") + b"0\r\n\r\n"
+        models = b'{"data": [{"id": "%s", "max_model_len": 8192}, {"id": "%s"}]}' % (MODEL.encode(), strange)
+        engine.pages = {"/metrics": LOAD, "/v1/models": http(200, models)}
+        with Router(folder, config=fleet(engine)) as router:
+            router.wait_for_log('nobody can ask for are left out: \\"lora')
+            assert send(router.address, request_bytes(body=chat(model=MODEL, max_tokens=5, stream=True)), timeout=20).status == 200
+            assert [model["id"] for model in json.loads(router.get("/v1/models")[2])["data"]] == [MODEL]
+            (pool,) = json.loads(router.get("/penstock/fleet")[2])["pools"]
+            assert pool["report_age_s"] is None or pool["report_age_s"] < 60
+
+
+def test_the_age_of_a_report_that_never_came_is_null(folder):
+    with ScriptedEngine() as engine:
+        with Router(folder, config=fleet(engine, "openai")) as router:
+            router.wait_for_count("penstock_replica_up", 1)
+            (pool,) = json.loads(router.get("/penstock/fleet")[2])["pools"]
+            assert pool["report_age_s"] is None
 
 
 def test_an_engine_whose_health_page_says_that_it_is_dead_goes_down(folder):
