@@ -69,7 +69,7 @@ void BoundedEnd::Watch() {
   while (Now() < end) {
     const int signal = WaitSignal(signals_, std::max(Duration(), end - Now()));
     if (ended_) return;
-    if (signal == SIGTERM || signal == SIGINT) end = std::min(end, Now() + kAfterSignal);
+    if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT) end = std::min(end, Now() + kAfterSignal);
   }
   if (ended_) return;
   ActAndEnd(last_act_);

@@ -5,8 +5,9 @@
 //   end.Begin(kStopTime, [&server] { server.log().Note(...); server.log().Flush(); });
 //   server.Stop();
 //
-// Where the time is over before the destructor, the process ends with exit code 3. SIGTERM or SIGINT leaves a second of
-// it: an orderly end needs milliseconds. The last act runs before that, on a thread of its own, for a second at most.
+// Where the time is over before the destructor, the process ends with exit code 3. SIGTERM, SIGINT or SIGQUIT leaves a
+// second of it: an orderly end needs milliseconds. The last act runs before that, on a thread of its own, for a second
+// at most.
 #ifndef PENSTOCK_APP_BOUNDED_END_H_
 #define PENSTOCK_APP_BOUNDED_END_H_
 

@@ -1,9 +1,10 @@
 // The subcommands. Each takes its options as a struct, parses nothing and returns the exit code. 0: done. 1: the run or
-// the input is bad. 3: the router ended with requests cut. 4: requests of a load failed. main returns 2 for wrong
+// the input is bad, or requests of a load failed. 3: the router ended with requests cut. main returns 2 for wrong
 // usage.
 #ifndef PENSTOCK_APP_COMMANDS_H_
 #define PENSTOCK_APP_COMMANDS_H_
 
+#include <csignal>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -19,6 +20,9 @@ struct ServeOptions {
   std::string listen;                 // Overrides the file.
   std::vector<std::string> replicas;  // Without a file.
 };
+// Of RunServe, in every thread that starts later. main blocks them first: a signal that comes while the options are
+// read waits for the router.
+sigset_t BlockServeSignals();
 int RunServe(const ServeOptions& options);
 
 struct CheckOptions {

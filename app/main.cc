@@ -12,6 +12,7 @@
 #include "app/option_parsers.h"
 #include "app/process.h"
 #include "app/usage.h"
+#include "base/harmless.h"
 #include "config/text/addresses.h"
 #include "config/text/units_text.h"
 
@@ -284,7 +285,7 @@ int Main(int argc, char** argv) {
   try {
     return action();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "penstock: %s\n", MessageOf(error).c_str());
+    std::fprintf(stderr, "penstock: %s\n", Harmless(MessageOf(error), "\n").c_str());
     return kBad;
   }
 }
@@ -293,6 +294,7 @@ int Main(int argc, char** argv) {
 }  // namespace penstock
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string(argv[1]) == "serve") penstock::BlockServeSignals();
   penstock::PrepareProcess();
   return penstock::Main(argc, argv);
 }

@@ -1,8 +1,9 @@
-// `penstock serve`: the router as a process. SIGHUP and a changed file reload, SIGTERM and SIGINT drain, a second one
-// cuts the requests, a third one ends at once. Exits with 0 when every request was answered to its end, with 3 when
-// some were cut or a part did not end in time.
+// `penstock serve`: the router as a process. SIGHUP and a changed file reload, SIGTERM, SIGINT and SIGQUIT drain, a
+// second one cuts the requests, a third one ends at once. Exits with 0 when every request was answered to its end, with
+// 3 when some were cut or a part did not end in time.
 #include <algorithm>
 #include <csignal>
+#include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,7 +18,9 @@
 #include "app/serve/file_watch.h"
 #include "app/serve/memory_limit.h"
 #include "app/serve/server.h"
+#include "app/serve/written_files.h"
 #include "base/clock.h"
+#include "config/certificate_warnings.h"
 #include "config/config.h"
 #include "router/telemetry/log/decision_log.h"
 
@@ -38,6 +41,11 @@ struct Loaded {
   std::vector<std::string> notices;
 };
 
+absl::Status SparesFiles(const std::string& log_path, const Config& config) {
+  const std::string harm = HarmOfLog(log_path, config);
+  return harm.empty() ? absl::OkStatus() : absl::InvalidArgumentError(harm);
+}
+
 absl::StatusOr<Loaded> LoadFor(const ServeOptions& options) {
   LoadOptions load;
   load.policies = CheckOfKnownPolicies();
@@ -45,6 +53,7 @@ absl::StatusOr<Loaded> LoadFor(const ServeOptions& options) {
   auto config = options.config_file.empty() ? ConfigFromUrls(options.listen, options.replicas)
                                             : LoadConfigFile(options.config_file, load);
   if (!config.ok()) return config.status();
+  if (absl::Status spared = SparesFiles(config->log.path, *config); !spared.ok()) return spared;
   std::vector<std::string> notices = FitToMemory(MemoryOfProcess(), config->limits);
   std::string few = FitToDescriptors(RaiseDescriptorLimit(), *config);
   if (!few.empty()) notices.push_back(std::move(few));
@@ -55,6 +64,9 @@ absl::StatusOr<Loaded> LoadFor(const ServeOptions& options) {
 void NoteWarnings(const Loaded& loaded, DecisionLog& log) {
   for (const std::string& notice : loaded.notices) log.Note(notice, LogLevel::kWarning);
   for (const std::string& warning : Warnings(loaded.config)) log.Note("warning: " + warning, LogLevel::kWarning);
+  for (const std::string& warning : CertificateWarnings(loaded.config, std::time(nullptr))) {
+    log.Note("warning: " + warning, LogLevel::kWarning);
+  }
 }
 
 // The configuration that is in force, and how it follows its files.
@@ -73,7 +85,7 @@ class LiveConfig {
   void Reload() {
     watch_.Remember();
     absl::StatusOr<Loaded> fresh = LoadFor(options_);
-    const absl::Status taken = fresh.ok() ? server_.Reload(fresh->config) : fresh.status();
+    const absl::Status taken = fresh.ok() ? Take(fresh->config) : fresh.status();
     if (!taken.ok()) return server_.NoteBadReload(taken.message());
     NoteWarnings(*fresh, server_.log());
     config_ = std::move(fresh->config);
@@ -85,6 +97,12 @@ class LiveConfig {
   }
 
  private:
+  // The log stays where it was opened at the start.
+  absl::Status Take(const Config& fresh) {
+    absl::Status spared = SparesFiles(started_with_.log.path, fresh);
+    return spared.ok() ? server_.Reload(fresh) : spared;
+  }
+
   const ServeOptions& options_;
   const Config started_with_;
   Config config_;
@@ -92,11 +110,13 @@ class LiveConfig {
   FileWatch watch_;
 };
 
+bool IsEnd(int signal) { return signal == SIGTERM || signal == SIGINT || signal == SIGQUIT; }
+
 // Returns at a signal that ends the router.
 void Run(LiveConfig& live, const sigset_t& signals) {
   while (true) {
     const int signal = WaitSignal(signals, kWatchPeriod);
-    if (signal == SIGTERM || signal == SIGINT) return;
+    if (IsEnd(signal)) return;
     if (signal == SIGHUP || (signal == 0 && live.FilesChanged())) live.Reload();
   }
 }
@@ -107,7 +127,7 @@ bool DrainUntil(RouterServer& server, Duration timeout, const sigset_t& signals)
   const Instant end = Now() + timeout;
   while (server.active_requests() > 0 && Now() < end) {
     const int signal = WaitSignal(signals, kDrainPoll);
-    if (signal == SIGTERM || signal == SIGINT) return true;
+    if (IsEnd(signal)) return true;
   }
   return false;
 }
@@ -154,8 +174,11 @@ void NoteStart(RouterServer& server, const Config& config) {
 
 }  // namespace
 
+// SIGUSR1 and SIGUSR2 mean nothing to the router. Blocked, they end neither it nor the commands that it starts.
+sigset_t BlockServeSignals() { return BlockSignals({SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2}); }
+
 int RunServe(const ServeOptions& options) {
-  const sigset_t signals = BlockSignals({SIGTERM, SIGINT, SIGHUP});
+  const sigset_t signals = BlockServeSignals();
   BoundedEnd end(signals);
   FileWatch watch(options.config_file.empty() ? std::vector<std::string>() : std::vector{options.config_file});
   const absl::StatusOr<Loaded> loaded = LoadFor(options);

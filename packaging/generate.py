@@ -93,7 +93,7 @@ Wrong usage.
 The router ended, and some requests were cut or a hung part was left.
 .SH SIGNALS
 .B penstock serve
-drains at SIGTERM and SIGINT, cuts its requests at the second one, and waits for nothing at the third one.
+drains at SIGTERM, SIGINT and SIGQUIT, cuts its requests at the second one, and waits for nothing at the third one.
 It reads its configuration again at SIGHUP.
 .SH ENVIRONMENT
 .TP

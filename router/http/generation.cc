@@ -109,8 +109,7 @@ asio::awaitable<void> GenerateRealtime(EventLoop& loop, ClientChannel& client, C
     loop.edge().telemetry->OnTurnedAway(TurnedAway::kRealtime);
   }
   if (error) {
-    if (error->bad_input) loop.edge().telemetry->OnBadInput(*error->bad_input);
-    co_await answer.Error(*error);
+    co_await TurnAway(loop, match, *error, answer, line);
     co_return;
   }
   const std::string key = KeyAmongProtocols(request.headers);
@@ -168,6 +167,20 @@ asio::awaitable<void> Generate(EventLoop& loop, ClientChannel& client, ClientReq
   return way(loop, client, request, match, answer, line);
 }
 
+asio::awaitable<void> TurnAway(EventLoop& loop, const RouteMatch& match, const ApiError& error, Answer& answer,
+                               AccessLine* line) {
+  Telemetry& telemetry = *loop.edge().telemetry;
+  if (error.bad_input) telemetry.OnBadInput(*error.bad_input);
+  co_await answer.Error(error);
+  RequestRecord record;
+  record.endpoint = std::string(TraitsOf(match.endpoint).label);
+  record.outcome = error.bad_input ? RequestOutcome::kBadRequest : RequestOutcome::kRefused;
+  record.reason = error.bad_input ? std::string(LabelOf(*error.bad_input)) : std::string(error.reason);
+  record.status = error.status;
+  telemetry.OnRequest(record);
+  if (line != nullptr) line->record()->reason = std::move(record.reason);
+}
+
 asio::awaitable<void> GenerateDecoded(EventLoop& loop, ClientChannel& client, ClientRequest& request,
                                       const RouteMatch& match, Answer& answer, AccessLine* line) {
   const std::optional<uint64_t> caller = CallerOfBody(loop, client, request);
@@ -180,8 +193,7 @@ asio::awaitable<void> GenerateDecoded(EventLoop& loop, ClientChannel& client, Cl
     if (answer.gone()) co_return;
   }
   if (error) {
-    if (error->bad_input) loop.edge().telemetry->OnBadInput(*error->bad_input);
-    co_await answer.Error(*error);
+    co_await TurnAway(loop, match, *error, answer, line);
   } else {
     co_await Generate(loop, client, request, match, answer, line);
   }

@@ -115,10 +115,10 @@ RouteMatch FindRoute(EventLoop& loop, const ClientChannel& client, const Request
   return match;
 }
 
-asio::awaitable<void> RefuseContentType(EventLoop& loop, const ClientRequest& request, Endpoint endpoint,
+asio::awaitable<void> RefuseContentType(EventLoop& loop, const ClientRequest& request, const RouteMatch& match,
                                         Answer& answer) {
-  const ApiError error = WrongContentType(endpoint, FindHeader(request.headers, "content-type"));
-  co_await AnswerError(loop, answer, error);
+  const ApiError error = WrongContentType(match.endpoint, FindHeader(request.headers, "content-type"));
+  co_await TurnAway(loop, match, error, answer, nullptr);
 }
 
 asio::awaitable<void> AnswerNothingThere(EventLoop& loop, const ClientRequest& request, const RouteMatch& match,
@@ -147,7 +147,7 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientChannel& client, Client
     case Route::kStoredResponse:
     case Route::kOllama:
     case Route::kOllamaPage:
-      co_await RefuseContentType(loop, request, match.endpoint, answer);
+      co_await RefuseContentType(loop, request, match, answer);
       break;
     case Route::kModels:
     case Route::kModel:

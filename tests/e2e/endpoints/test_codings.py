@@ -47,6 +47,18 @@ def test_a_broken_body_in_zstd_is_named(router, data):
     assert (answer.status, answer.json()["error"]["code"]) == (400, "invalid_content_encoding")
 
 
+def test_answers_to_broken_codings_are_counted_as_all_others(router):
+    body = json.dumps(chat(max_tokens=2)).encode()
+    before = router.metrics().sum("penstock_responses_total", status="400")
+    for coding, data in (("gzip", gzip.compress(body)[:-4]), ("zstd", b"nothing"), ("deflate", b"nothing")):
+        assert post(router, data, coding).status == 400
+    router.wait_for_count("penstock_responses_total", before + 3, status="400")
+    before = router.metrics().sum("penstock_responses_total", status="415")
+    assert post(router, body, "br").status == 415
+    assert send(router.address, request_bytes(body=body, headers={"Content-Type": "text/plain"})).status == 415
+    router.wait_for_count("penstock_responses_total", before + 2, status="415")
+
+
 def test_a_bomb_in_zstd_is_refused_at_the_limit(folder, engine):
     # A block of one repeated byte stands for 128 KiB.
     repeated = (2 | (1 << 17) << 3).to_bytes(3, "little") + b" "

@@ -1,0 +1,34 @@
+"""Signals beside SIGTERM and SIGHUP, and signals while the router starts."""
+import signal
+import subprocess
+
+from processes import BINARY, Engine, Router, free_port, wait_until
+from test_lifecycle import finish_stream, start_stream
+
+
+def test_sigquit_drains_and_signals_without_a_meaning_do_nothing(folder):
+    with Engine(folder) as engine, Router(folder, [engine]) as router:
+        connection, received = start_stream(router, 200)
+        for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGQUIT):
+            router.signal(number)
+        text = finish_stream(connection, received)
+        assert text.count(b'"content"') >= 200 and b"[DONE]" in text
+        assert router.process.wait(20) == 0
+
+
+def test_a_signal_that_comes_while_the_router_starts_is_not_lost(folder):
+    def blocks(process, number):
+        with open(f"/proc/{process.pid}/status") as status:
+            mask = next(line.split()[1] for line in status if line.startswith("SigBlk"))
+        return int(mask, 16) >> (number - 1) & 1
+
+    for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM, signal.SIGQUIT):
+        process = subprocess.Popen([BINARY, "serve", "--listen", f"127.0.0.1:{free_port()}", "--replica", "http://127.0.0.1:9"],
+                                   stderr=subprocess.PIPE)
+        wait_until(lambda: blocks(process, number), 20, "the router blocks its signals")
+        process.send_signal(number)
+        assert any(b"listening" in line for line in process.stderr), number
+        if number not in (signal.SIGTERM, signal.SIGQUIT):
+            process.terminate()
+        process.stderr.read()
+        assert process.wait(20) == 0, number
