@@ -160,7 +160,12 @@ TEST(StreamAssembler, WithoutAFinishThereIsNoAnswer) {
 }
 
 TEST(StreamAssembler, WhatItCannotRepresentIsSaid) {
-  EXPECT_EQ(Assemble(Endpoint::kChat, {R"({"choices":[{"index":0,"delta":{"audio":{"id":"x"}}}]})"}).status().code(),
+  for (const char* delta : {R"({"content":5})", R"({"content":{"text":"x"}})", R"({"tool_calls":{}})", R"({"role":[]})",
+                            R"({"cont\u0065nt":"x"})"}) {
+    const std::string event = std::string(R"({"choices":[{"index":0,"delta":)") + delta + "}]}";
+    EXPECT_EQ(Assemble(Endpoint::kChat, {event}).status().code(), absl::StatusCode::kUnimplemented) << delta;
+  }
+  EXPECT_EQ(Assemble(Endpoint::kChat, {R"({"choices":[{"index":0,"message":{"content":"x"}}]})"}).status().code(),
             absl::StatusCode::kUnimplemented);
   EXPECT_EQ(Assemble(Endpoint::kChat, {R"({"type":"message_start"})"}).status().code(),
             absl::StatusCode::kUnimplemented);

@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "backends/dialect/assembly/content_parts.h"
 #include "base/json_string.h"
 
 namespace penstock {
@@ -99,7 +100,10 @@ absl::Status AssembledChoice::AddMember(JsonScanner& scanner, absl::string_view 
   if (key == "text" && endpoint == Endpoint::kCompletions && scanner.Peek() == '"') {
     return AppendText(scanner, &content_);
   }
-  return Unknown("choice", key);
+  // The answer has members of these names.
+  const bool own = key == "delta" || key == "message" || key == "text";
+  if (own || absl::StrContains(key, '\\')) return Unknown("choice", key);
+  return more_.MergeMember(key, scanner, MergedValue::Texts::kReplace, &added_);
 }
 
 absl::Status AssembledChoice::AddDelta(JsonScanner& scanner) {
@@ -109,21 +113,39 @@ absl::Status AssembledChoice::AddDelta(JsonScanner& scanner) {
 absl::Status AssembledChoice::AddDeltaMember(JsonScanner& scanner, absl::string_view key) {
   const char first = scanner.Peek();
   if (first == 'n') return Skip(scanner);
+  if (key == "content") return AddContent(scanner);
   if (key == "tool_calls" && first == '[') return AddToolCalls(scanner);
-  if (first != '"') return Unknown("delta", key);
-  if (key == "content") {
-    has_content_ = true;
-    return AppendText(scanner, &content_);
-  }
-  if (key == "role") {
+  if (key == "role" && first == '"') {
     role_.clear();
     return AppendText(scanner, &role_);
   }
-  const auto text = std::find(kTexts.begin(), kTexts.end(), key);
-  if (text == kTexts.end()) return Unknown("delta", key);
-  const auto position = static_cast<size_t>(text - kTexts.begin());
-  has_text_[position] = true;
-  return AppendText(scanner, &texts_[position]);
+  const bool own = key == "role" || key == "tool_calls";
+  if (own || absl::StrContains(key, '\\')) return Unknown("delta", key);
+  return delta_.MergeMember(key, scanner, MergedValue::Texts::kAppend, &added_);
+}
+
+absl::Status AssembledChoice::AddContent(JsonScanner& scanner) {
+  const char first = scanner.Peek();
+  if (first != '"' && first != '[') return Unknown("delta", "content");
+  has_content_ = true;
+  if (first == '"') return AppendText(scanner, &content_);
+  const bool json = scanner.ForEachElement([&] {
+    ContentPart part;
+    if (!TakeContentPart(scanner, &part)) return false;
+    if (!part.is_text) EndPart();
+    const bool whole = !part.is_text || EscapesAreWhole(part.text);
+    const absl::string_view more = part.is_text ? part.text : part.raw;
+    absl::StrAppend(part.is_text ? &content_ : &parts_, !part.is_text && !parts_.empty() ? "," : "", more);
+    added_ += more.size() + 1;
+    return whole;
+  });
+  return json ? absl::OkStatus() : NotJson();
+}
+
+void AssembledChoice::EndPart() {
+  if (content_.empty()) return;
+  absl::StrAppend(&parts_, parts_.empty() ? "" : ",", R"({"type":"text","text":")", content_, "\"}");
+  content_.clear();
 }
 
 absl::Status AssembledChoice::AddToolCalls(JsonScanner& scanner) {
@@ -150,15 +172,26 @@ absl::Status AssembledChoice::AddToolCall(absl::string_view piece) {
   return ForMembers(scanner, [&](absl::string_view key) {
     if (key == "function" && scanner.Peek() == '{') {
       call.has_function = true;
-      return ForMembers(scanner, [&](absl::string_view name) {
-        if (scanner.Peek() != '"') return Skip(scanner);
-        std::string* text = call.function.Find(name);
-        return text == nullptr ? TooMany("fields of a function") : AppendText(scanner, text);
-      });
+      return AddFunction(scanner, &call.function);
     }
-    if (key == "index" || key == "function" || scanner.Peek() == 'n' || call.members.Has(key)) return Skip(scanner);
-    std::string* value = call.members.Find(key);
-    return value == nullptr ? TooMany("fields of a tool call") : KeepValue(scanner, value);
+    if (key == "index" || key == "function" || scanner.Peek() == 'n') return Skip(scanner);
+    return call.members.MergeMember(key, scanner, MergedValue::Texts::kAppend, &added_);
+  });
+}
+
+absl::Status AssembledChoice::AddFunction(JsonScanner& scanner, JsonMembers* function) {
+  return ForMembers(scanner, [&](absl::string_view name) {
+    // Some engines give the object itself instead of its text.
+    const bool object = name == "arguments" && scanner.Peek() == '{';
+    if (scanner.Peek() != '"' && !object) return Skip(scanner);
+    std::string* text = function->Find(name);
+    if (text == nullptr) return TooMany("fields of a function");
+    if (!object) return AppendText(scanner, text);
+    absl::string_view raw;
+    if (!scanner.TakeRaw(&raw)) return NotJson();
+    AppendJsonEscaped(raw, text);
+    added_ += raw.size();
+    return absl::OkStatus();
   });
 }
 
@@ -194,48 +227,51 @@ void AssembledChoice::Write(Endpoint endpoint, JsonPieces* answer) {
     answer->Add(std::move(content_));
     answer->Add("\"");
   }
+  more_.WriteMembers(",", answer);
   answer->Add(End());
 }
 
-void AssembledChoice::WriteMessage(JsonPieces* answer) {
-  answer->Add(absl::StrCat("\"message\":{\"role\":\"", role_, "\",\"content\":"));
-  if (!has_content_ && !calls_.empty()) {
+void AssembledChoice::WriteContent(JsonPieces* answer) {
+  if (!parts_.empty()) {
+    EndPart();
+    answer->Add("[");
+    answer->Add(std::move(parts_));
+    answer->Add("]");
+  } else if (!has_content_ && (!calls_.empty() || delta_.Has("function_call"))) {
     answer->Add("null");
   } else {
     answer->Add("\"");
     answer->Add(std::move(content_));
     answer->Add("\"");
   }
-  for (size_t i = 0; i < kTexts.size(); ++i) {
-    if (!has_text_[i]) continue;
-    answer->Add(absl::StrCat(",\"", kTexts[i], "\":\""));
-    answer->Add(std::move(texts_[i]));
-    answer->Add("\"");
-  }
-  if (!calls_.empty()) answer->Add(ToolCalls());
+}
+
+void AssembledChoice::WriteMessage(JsonPieces* answer) {
+  answer->Add(absl::StrCat("\"message\":{\"role\":\"", role_, "\",\"content\":"));
+  WriteContent(answer);
+  delta_.WriteMembers(",", answer);
+  if (!calls_.empty()) WriteToolCalls(answer);
   answer->Add("}");
 }
 
-std::string AssembledChoice::ToolCalls() const {
-  std::string text = ",\"tool_calls\":[";
+void AssembledChoice::WriteToolCalls(JsonPieces* answer) {
+  answer->Add(",\"tool_calls\":[");
   absl::string_view comma;
-  for (const auto& [index, call] : calls_) {
-    absl::StrAppend(&text, std::exchange(comma, ","), "{");
-    absl::string_view between;
-    for (const JsonMembers::Member& member : call.members.list()) {
-      absl::StrAppend(&text, std::exchange(between, ","), "\"", member.key, "\":", member.value);
-    }
+  for (auto& [index, call] : calls_) {
+    answer->Add(absl::StrCat(std::exchange(comma, ","), "{"));
+    absl::string_view between = call.members.empty() ? "" : ",";
+    call.members.WriteMembers("", answer);
     if (call.has_function) {
-      absl::StrAppend(&text, between, "\"function\":{");
+      std::string text = absl::StrCat(between, "\"function\":{");
       between = "";
       for (const JsonMembers::Member& member : call.function.list()) {
         absl::StrAppend(&text, std::exchange(between, ","), "\"", member.key, "\":\"", member.value, "\"");
       }
-      text.append("}");
+      answer->Add(text + "}");
     }
-    text.append("}");
+    answer->Add("}");
   }
-  return text + "]";
+  answer->Add("]");
 }
 
 std::string AssembledChoice::End() const {

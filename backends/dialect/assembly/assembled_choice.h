@@ -1,12 +1,12 @@
 // One choice of an answer, put together from the events of its stream. Pure.
 //
 // Texts and values stay JSON: the insides of string literals are strung together, and a value is stored as its bytes.
-// So no text is unescaped and escaped again, and an event costs its own length, whatever came before. Invariant: every
-// list is bounded. One owner, not thread-safe.
+// So no text is unescaped and escaped again, and an event costs its own length, whatever came before. Fields that no
+// rule knows merge as clients of OpenAI merge them. Content that is a list of texts is a text; with other parts, it
+// stays a list. Invariant: every list is bounded. One owner, not thread-safe.
 #ifndef PENSTOCK_BACKENDS_DIALECT_ASSEMBLY_ASSEMBLED_CHOICE_H_
 #define PENSTOCK_BACKENDS_DIALECT_ASSEMBLY_ASSEMBLED_CHOICE_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "backends/dialect/assembly/merged_value.h"
 #include "backends/dialect/endpoint.h"
 #include "backends/dialect/json_scanner.h"
 #include "backends/dialect/usage.h"
@@ -58,28 +59,33 @@ class AssembledChoice {
   static constexpr size_t kMostCalls = 1024;
 
   struct ToolCall {
-    JsonMembers members;   // The first value of each.
+    MergedValue members;
     JsonMembers function;  // The insides of its texts.
     bool has_function = false;
   };
   absl::Status AddMember(JsonScanner& scanner, absl::string_view key, Endpoint endpoint);
   absl::Status AddDelta(JsonScanner& scanner);
   absl::Status AddDeltaMember(JsonScanner& scanner, absl::string_view key);
+  absl::Status AddContent(JsonScanner& scanner);
+  // The text so far becomes a part of the list.
+  void EndPart();
   absl::Status AddToolCalls(JsonScanner& scanner);
   absl::Status AddToolCall(absl::string_view piece);
+  absl::Status AddFunction(JsonScanner& scanner, JsonMembers* function);
   absl::Status AddLogprobs(JsonScanner& scanner);
   absl::Status AppendText(JsonScanner& scanner, std::string* text);
   absl::Status KeepValue(JsonScanner& scanner, std::string* value);
   void WriteMessage(JsonPieces* answer);
-  std::string ToolCalls() const;
+  void WriteContent(JsonPieces* answer);
+  void WriteToolCalls(JsonPieces* answer);
   std::string End() const;
 
   std::string role_ = "assistant";
   std::string content_;
+  std::string parts_;  // Elements of the content; empty: it is a text.
   bool has_content_ = false;
-  static constexpr std::array<absl::string_view, 3> kTexts = {"reasoning_content", "reasoning", "refusal"};
-  std::array<std::string, kTexts.size()> texts_;
-  std::array<bool, kTexts.size()> has_text_{};
+  MergedValue delta_;  // Other members of the deltas.
+  MergedValue more_;   // Other members of the choice.
   std::map<int64_t, ToolCall> calls_;
   JsonMembers logprobs_;        // Arrays without their brackets, and the first values of other members.
   bool has_logprobs_ = false;   // Some event had an object there.

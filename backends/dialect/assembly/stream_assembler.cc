@@ -39,7 +39,10 @@ absl::Status StreamAssembler::Add(absl::string_view data) {
     status = AddMember(scanner, key);
     return status.ok();
   });
-  if (said_.error) return absl::InternalError(ParseEngineError(200, data).message);
+  if (said_.error) {
+    const std::string message = ParseEngineError(200, data).message;
+    return absl::InternalError(message.empty() ? "an error without a message" : message);
+  }
   if (!status.ok()) return status;
   if (!object) return NotObject();
   if (!said_.choices) return absl::UnimplementedError("event without choices");
