@@ -1,8 +1,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -21,6 +21,7 @@
 #include "app/live_check.h"
 #include "app/load_config.h"
 #include "app/serve/written_files.h"
+#include "backends/names/look_ups_together.h"
 #include "base/harmless.h"
 #include "config/certificate_warnings.h"
 #include "config/config.h"
@@ -33,35 +34,54 @@ namespace {
 
 namespace asio = boost::asio;
 
-// The addresses of one family that a name has beyond one. Nothing where it has one, or cannot be looked up here.
-std::vector<std::string> SeveralAddresses(asio::ip::tcp::resolver& resolver, const std::string& host) {
-  boost::system::error_code error;
+// All names share it.
+constexpr Duration kLookUpLimit = Duration::Seconds(5);
+
+// The addresses of one family that a name has beyond one; empty where it has one.
+std::vector<std::string> SeveralAddresses(const std::vector<asio::ip::address>& addresses) {
   std::set<std::string> four;
   std::set<std::string> six;
-  for (const auto& entry : resolver.resolve(host, "", error)) {
-    const asio::ip::address address = entry.endpoint().address();
-    (address.is_v4() ? four : six).insert(address.to_string());
-  }
+  for (const asio::ip::address& address : addresses) (address.is_v4() ? four : six).insert(address.to_string());
   const std::set<std::string>& more = four.size() > 1 ? four : six;
   if (more.size() < 2) return {};
   return {more.begin(), more.end()};
 }
 
+// True: the name server said nothing. A name that does not exist here may exist on another machine.
+bool IsUnanswered(const std::optional<NameAnswer>& answer) {
+  return !answer || answer->error == asio::error::host_not_found_try_again;
+}
+
+struct NameFindings {
+  std::vector<std::string> errors;
+  std::vector<std::string> warnings;
+};
+
 // One replica has one ledger of memory, so a name that stands for several engines has to be several replicas. An IPv4
 // and an IPv6 address are one host.
-std::vector<std::string> SharedNames(const Config& config) {
-  asio::io_context loop;
-  asio::ip::tcp::resolver resolver(loop);
-  std::vector<std::string> errors;
+NameFindings CheckNames(const Config& config) {
+  std::vector<const ReplicaConfig*> replicas;
+  std::vector<std::string> names;
   for (const ReplicaConfig& replica : config.replicas) {
     const absl::StatusOr<EngineUrl> url = ParseEngineUrl(replica.url);
-    if (!url.ok() || url->IsLoopback()) continue;
-    const std::vector<std::string> several = SeveralAddresses(resolver, url->address.host);
-    if (several.empty()) continue;
-    errors.push_back(absl::StrCat("replicas: ", replica.id, ": ", url->address.host, " has several addresses (",
-                                  absl::StrJoin(several, ", "), "): write a replica for each engine"));
+    if (!url.ok() || url->IsLoopback() || url->address.host.empty()) continue;
+    replicas.push_back(&replica);
+    names.push_back(url->address.host);
   }
-  return errors;
+  const std::vector<std::optional<NameAnswer>> answers = LookUpTogether(names, kLookUpLimit);
+  NameFindings findings;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const std::string begin = absl::StrCat("replicas: ", replicas[i]->id, ": ", names[i]);
+    if (IsUnanswered(answers[i])) {
+      findings.warnings.push_back(absl::StrCat(begin, ": no name server answered in time: its addresses are unknown"));
+      continue;
+    }
+    const std::vector<std::string> several = SeveralAddresses(answers[i]->addresses);
+    if (several.empty()) continue;
+    findings.errors.push_back(absl::StrCat(begin, " has several addresses (", absl::StrJoin(several, ", "),
+                                           "): write a replica for each engine"));
+  }
+  return findings;
 }
 
 // The file of the log is there and takes lines, or its folder takes a new file.
@@ -107,10 +127,11 @@ int RunCheck(const CheckOptions& options) {
   }
   // The file may be meant for another machine.
   if (const auto closed = ClosedLog(*config)) std::cerr << config_file << ": warning: " << Harmless(*closed) << "\n";
-  std::vector<std::string> errors = SharedNames(*config);
-  if (std::string harm = HarmOfLog(config->log.path, *config); !harm.empty()) errors.push_back(std::move(harm));
-  for (const std::string& error : errors) std::cerr << config_file << ": " << Harmless(error) << "\n";
-  if (!errors.empty()) return 1;
+  NameFindings names = CheckNames(*config);
+  for (const std::string& warning : names.warnings) std::cerr << config_file << ": warning: " << Harmless(warning) << "\n";
+  if (std::string harm = HarmOfLog(config->log.path, *config); !harm.empty()) names.errors.push_back(std::move(harm));
+  for (const std::string& error : names.errors) std::cerr << config_file << ": " << Harmless(error) << "\n";
+  if (!names.errors.empty()) return 1;
   std::cout << PrintConfig(*config) << std::flush;
   if (!std::cout) return 1;
   if (options.live && !AllWell(config_file, *config)) return 1;

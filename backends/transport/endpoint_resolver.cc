@@ -6,60 +6,83 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "backends/names/literal.h"
+#include "backends/socket/loop_door.h"
 #include "backends/transport/known_addresses.h"
 #include "base/clock.h"
 
 namespace penstock {
 namespace asio = boost::asio;
 
+namespace {
+
+// The addresses of a host that needs no look-up: a literal, or localhost (RFC 6761). Else empty.
+std::vector<asio::ip::address> AddressesWithoutLookUp(const std::string& host) {
+  if (const auto literal = AddressOfLiteral(host)) return {*literal};
+  if (!absl::EqualsIgnoreCase(host, "localhost")) return {};
+  return {asio::ip::address_v6::loopback(), asio::ip::address_v4::loopback()};
+}
+
+}  // namespace
+
 // One look-up at a time. Its answer ends the timers of the coroutines that wait for it.
 struct EndpointResolver::State : std::enable_shared_from_this<State> {
   using Timer = std::shared_ptr<asio::steady_timer>;
 
-  State(asio::io_context& io, uint16_t to) : loop(io), port(to), resolver(io) {}
-
-  void LookUp(const std::string& host) {
-    if (std::exchange(running, true)) return;
-    resolver.async_resolve(host, std::to_string(port),
-                           [self = shared_from_this()](const auto& found, const auto& list) {
-                             std::vector<SocketAddress> addresses;
-                             for (const auto& entry : list) addresses.emplace_back(entry.endpoint());
-                             self->OnAnswer(found, std::move(addresses));
-                           });
+  State(asio::io_context& io, std::string name, uint16_t to, NameLookUps& by)
+      : loop(io), host(std::move(name)), port(to), look_ups(by) {
+    literal = At(AddressesWithoutLookUp(host));
   }
 
-  void OnAnswer(const boost::system::error_code& found, std::vector<SocketAddress> addresses) {
+  std::vector<SocketAddress> At(const std::vector<asio::ip::address>& addresses) const {
+    std::vector<SocketAddress> list;
+    for (const asio::ip::address& address : addresses) list.emplace_back(asio::ip::tcp::endpoint(address, port));
+    return list;
+  }
+
+  void LookUp() {
+    if (std::exchange(running, true)) return;
+    // Its thread must not end this object, whose timers belong to the loop.
+    look_ups.LookUp(host, [door = LoopDoor::Of(loop), weak = weak_from_this()](const NameAnswer& answer) {
+      door->Post([weak, answer] {
+        if (const auto self = weak.lock()) self->OnAnswer(answer);
+      });
+    });
+  }
+
+  void OnAnswer(const NameAnswer& answer) {
     running = false;
-    error = found;
-    if (found || addresses.empty()) {
+    error = answer.error;
+    if (answer.addresses.empty()) {
       known.OnFailed(Now());
     } else {
-      known.OnFound(std::move(addresses), Now());
+      known.OnFound(At(answer.addresses), Now());
     }
     for (const Timer& timer : std::exchange(waiting, {})) timer->cancel();
   }
 
   asio::io_context& loop;
-  uint16_t port;
-  asio::ip::tcp::resolver resolver;
+  const std::string host;
+  const uint16_t port;
+  NameLookUps& look_ups;
+  std::vector<SocketAddress> literal;
   KnownAddresses known;
   boost::system::error_code error;  // The result of the last look-up.
   bool running = false;
   std::vector<Timer> waiting;
 };
 
-EndpointResolver::EndpointResolver(asio::io_context& loop, std::string host, uint16_t port)
-    : host_(std::move(host)), state_(std::make_shared<State>(loop, port)) {}
+EndpointResolver::EndpointResolver(asio::io_context& loop, std::string host, uint16_t port, NameLookUps& look_ups)
+    : state_(std::make_shared<State>(loop, std::move(host), port, look_ups)) {}
 
 void EndpointResolver::Distrust() { state_->known.Distrust(); }
 
 asio::awaitable<absl::StatusOr<std::vector<SocketAddress>>> EndpointResolver::Resolve(Duration timeout) {
-  boost::system::error_code no_literal;
-  const asio::ip::address literal = asio::ip::make_address(host_, no_literal);
-  if (!no_literal) co_return std::vector<SocketAddress>(1, asio::ip::tcp::endpoint(literal, state_->port));
   const std::shared_ptr<State> state = state_;
-  if (state->known.Due(Now())) state->LookUp(host_);
+  if (!state->literal.empty()) co_return state->literal;
+  if (state->known.Due(Now())) state->LookUp();
   if (!state->known.usable() && state->running) {
     // Old addresses deserve a part of the time.
     const bool known = !state->known.addresses().empty();
@@ -69,8 +92,10 @@ asio::awaitable<absl::StatusOr<std::vector<SocketAddress>>> EndpointResolver::Re
     std::erase(state->waiting, timer);
   }
   if (!state->known.addresses().empty()) co_return state->known.addresses();
-  if (state->running) co_return absl::DeadlineExceededError(absl::StrCat("resolving ", host_));
-  co_return absl::UnavailableError(absl::StrCat("resolving ", host_, ": ", state->error.message()));
+  if (state->running) {
+    co_return absl::DeadlineExceededError(absl::StrCat("resolving ", state->host, ": no answer in time"));
+  }
+  co_return absl::UnavailableError(absl::StrCat("resolving ", state->host, ": ", state->error.message()));
 }
 
 }  // namespace penstock

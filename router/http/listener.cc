@@ -13,9 +13,11 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "backends/names/look_ups_together.h"
 #include "base/clock.h"
 #include "base/listen_failure.h"
 #include "config/text/addresses.h"
@@ -34,6 +36,7 @@ namespace {
 // After an accept failed for want of descriptors, and no connection is idle.
 constexpr Duration kAcceptPause = Duration::Milliseconds(50);
 constexpr int kAcceptedAtOnce = 32;
+constexpr Duration kLookUpLimit = Duration::Seconds(5);
 
 // Unspecified for a unix socket.
 asio::ip::address AddressOf(const sockaddr_storage& from) {
@@ -89,13 +92,13 @@ absl::Status Listener::Bind(absl::string_view address) {
     const asio::local::stream_protocol::endpoint endpoint(parsed->socket_path);
     return Open(endpoint, parsed->socket_path);
   }
-  error_code ec;
-  tcp::resolver resolver(home_.io());
   const std::string host = parsed->tcp.host.empty() ? "0.0.0.0" : parsed->tcp.host;
-  const auto found = resolver.resolve(host, absl::StrCat(parsed->tcp.port),
-                                      tcp::resolver::passive | tcp::resolver::numeric_service, ec);
-  if (ec || found.empty()) return absl::InvalidArgumentError(absl::StrCat("listen: ", host, ": ", ec.message()));
-  if (absl::Status opened = Open(found.begin()->endpoint(), ""); !opened.ok()) return opened;
+  const std::optional<NameAnswer> found = LookUpTogether({host}, kLookUpLimit).front();
+  if (!found) return absl::UnavailableError(absl::StrCat("listen: ", host, ": no name server answered in time"));
+  if (found->error) return absl::InvalidArgumentError(absl::StrCat("listen: ", host, ": ", found->error.message()));
+  const tcp::endpoint wanted(found->addresses.front(), parsed->tcp.port);
+  if (absl::Status opened = Open(wanted, ""); !opened.ok()) return opened;
+  error_code ec;
   tcp::endpoint bound;
   const Protocol::endpoint local = acceptor_.local_endpoint(ec);
   std::memcpy(bound.data(), local.data(), std::min(local.size(), bound.capacity()));

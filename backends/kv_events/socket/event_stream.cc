@@ -12,15 +12,17 @@ namespace {
 constexpr Duration kFirstPause = Duration::Milliseconds(250);
 constexpr Duration kLongestPause = Duration::Seconds(5);
 
+// An address that is not known yet is for a later try.
+void ConnectTo(const std::string& address, EventLine& line) {
+  if (!address.empty()) line.Connect(address);
+}
+
 }  // namespace
 
 absl::StatusOr<EventStream> EventStream::Open(zmq::context_t& context, const std::string& events,
                                               const std::string& replay) {
   try {
-    EventStream stream;
-    stream.context_ = &context;
-    stream.events_address_ = events;
-    stream.replay_address_ = replay;
+    EventStream stream(context, events, replay);
     stream.Connect();
     if (!replay.empty()) stream.OpenReplay();
     return stream;
@@ -32,7 +34,7 @@ absl::StatusOr<EventStream> EventStream::Open(zmq::context_t& context, const std
 void EventStream::Connect() {
   EventLine line(*context_, zmq::socket_type::sub, kMostQueued);
   line.socket().set(zmq::sockopt::subscribe, "");
-  line.Connect(events_address_);
+  ConnectTo(events_at_.At(turn_), line);
   events_ = std::move(line);
 }
 
@@ -46,6 +48,7 @@ void EventStream::KeepConnected(Instant now) {
   if (now < *retry_at_) return;
   pause_ = std::min(kLongestPause, pause_ * 2);
   retry_at_ = now + pause_;
+  ++turn_;
   try {
     Connect();
   } catch (const zmq::error_t&) {
@@ -56,7 +59,7 @@ void EventStream::KeepConnected(Instant now) {
 void EventStream::OpenReplay() {
   EventLine line(*context_, zmq::socket_type::dealer, kMostReplayed);
   line.socket().set(zmq::sockopt::sndhwm, 4);
-  line.Connect(replay_address_);
+  ConnectTo(replay_at_.At(turn_), line);
   replay_ = std::move(line);
 }
 

@@ -15,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "backends/kv_events/socket/event_line.h"
+#include "backends/kv_events/socket/event_target.h"
 #include "base/units.h"
 
 namespace penstock {
@@ -56,14 +57,16 @@ class EventStream {
   void AddTo(std::vector<zmq::pollitem_t>& items);
 
  private:
-  EventStream() = default;
+  EventStream(zmq::context_t& context, const std::string& events, const std::string& replay)
+      : context_(&context), events_at_(events), replay_at_(replay) {}
   static std::optional<EventMessage> ReadFrom(EventLine& line);
   void OpenReplay();
   void Connect();
 
-  zmq::context_t* context_ = nullptr;
-  std::string events_address_;
-  std::string replay_address_;
+  zmq::context_t* context_;
+  EventTarget events_at_;
+  EventTarget replay_at_;
+  size_t turn_ = 0;                  // Of the addresses of both, anew with each connection that fails.
   std::optional<EventLine> events_;  // Always set but in Open().
   std::optional<EventLine> replay_;
   bool connected_ = false;

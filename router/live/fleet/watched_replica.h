@@ -33,7 +33,7 @@ struct Rereading {
   bool under_way = false;
   bool failed = false;  // The last one; logged.
   // The models that the last reading did not find. They are served until another reading does not find them either.
-  std::vector<std::string> missed;
+  std::vector<std::string> missed = {};
 };
 
 // The health of a replica as the core has it.
