@@ -190,7 +190,10 @@ TEST_F(DecisionLogFolder, AReopeningThatFailsIsToldItsLinesAreCountedAndItIsTrie
   EXPECT_EQ(log.dropped(), dropped + 3);
 
   std::filesystem::create_directories(folder_);
-  while (log.Recent().size() < 2) std::this_thread::yield();
+  const auto open_again = [&log] {
+    return log.Recent().back().entry.message.find("is open again") != std::string::npos;
+  };
+  while (!open_again()) std::this_thread::yield();
   log.Write({.kind = Kind::kError, .message = "after"});
   log.Flush();
   const auto lines = Lines(path_);
