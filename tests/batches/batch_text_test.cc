@@ -128,6 +128,14 @@ TEST(BatchText, ALineWithoutAResponseHasAnError) {
   EXPECT_TRUE(json["custom_id"].is_null());
   EXPECT_TRUE(json["response"].is_null());
   EXPECT_EQ(json["error"]["code"], "batch_expired");
+  EXPECT_FALSE(json["error"].contains("line"));
+}
+
+TEST(BatchText, AnErrorOfALineHasItsPlaceInTheFile) {
+  const Json error = Json::parse(ErrorText({"batch_req_1", "mine"}, "invalid_method", "no", {7, 12}))["error"];
+  EXPECT_EQ(error["line"], 7);
+  EXPECT_EQ(error["column"], 12);
+  EXPECT_FALSE(Json::parse(ErrorText({"batch_req_1", ""}, "line_too_long", "no", {7, 0}))["error"].contains("column"));
 }
 
 uint64_t OrderOf(const std::string& system, const std::string& user, const std::string& model = "m") {

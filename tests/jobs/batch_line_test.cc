@@ -53,6 +53,19 @@ TEST(BatchLine, ATextThatIsNoJsonHasAColumn) {
   EXPECT_THAT(Bad("{\"a\":" + std::string(200, '[')).message, HasSubstr("nested too deep"));
 }
 
+TEST(BatchLine, AFaultNamesTheLineWhereItsIdCanBeRead) {
+  EXPECT_EQ(Bad(R"({"custom_id":"mine","method":"GET","url":"/v1/chat/completions","body":{}})").custom_id, "mine");
+  EXPECT_EQ(Bad(R"({"method":"POST","custom_id":"\u00e9","url":7})").custom_id, "\xC3\xA9");
+  EXPECT_EQ(Bad(R"({"custom_id":"mine","body":{"model":)").custom_id, "mine");
+  EXPECT_EQ(Bad("{\"custom_id\":\"mine\",\"body\":\"\xFF\"}").custom_id, "mine");
+  for (const std::string& none :
+       {std::string(R"({"custom_id":7})"), std::string(R"({"custom_id":"a","custom_id":"b"})"), std::string("[]"),
+        std::string("{\"custom_id\":\"\xFF\"}"), std::string(R"({"custom_id":"cut)"),
+        R"({"custom_id":")" + std::string(kMaxCustomId + 1, 'x') + "\"}"}) {
+    EXPECT_EQ(Bad(none).custom_id, "") << none;
+  }
+}
+
 TEST(BatchLine, AMissingFieldIsNamed) {
   EXPECT_EQ(Bad("{}").param, "custom_id");
   EXPECT_EQ(Bad("{}").code, "missing_required_parameter");

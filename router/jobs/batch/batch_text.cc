@@ -95,10 +95,11 @@ std::string AnswerText(const LineNames& names, int status, absl::string_view bod
                       ",\"body\":", InOneLine(body), "},\"error\":null}\n");
 }
 
-std::string ErrorText(const LineNames& names, absl::string_view code, absl::string_view message) {
+std::string ErrorText(const LineNames& names, absl::string_view code, absl::string_view message, FaultPlace place) {
   return absl::StrCat("{\"id\":", JsonQuote(names.id), ",\"custom_id\":", OrNull(names.custom_id),
                       ",\"response\":null,\"error\":{\"code\":", JsonQuote(code), ",\"message\":", JsonQuote(message),
-                      "}}\n");
+                      place.line > 0 ? absl::StrCat(",\"line\":", place.line) : "",
+                      place.column > 0 ? absl::StrCat(",\"column\":", place.column) : "", "}}\n");
 }
 
 std::string BatchErrorJson(const BatchError& error) {

@@ -26,8 +26,14 @@ struct LineNames {
 bool IsJsonValue(absl::string_view body);
 // A line of the output file, or of the error file where `status` is an error. `body` is a JSON value. Ends in \n.
 std::string AnswerText(const LineNames& names, int status, absl::string_view body);
+// A place in the input file, from 1; 0: unknown, and left out.
+struct FaultPlace {
+  int64_t line = 0;
+  int64_t column = 0;
+};
 // A line of the error file without a response. An empty custom_id becomes null. Ends in \n.
-std::string ErrorText(const LineNames& names, absl::string_view code, absl::string_view message);
+std::string ErrorText(const LineNames& names, absl::string_view code, absl::string_view message,
+                      FaultPlace place = FaultPlace());
 
 // An element of `errors.data`.
 struct BatchError {

@@ -151,21 +151,35 @@ std::optional<LineFault> FaultOf(absl::string_view line, const Fields& fields, a
   return BodyFault(line, fields);
 }
 
+// Empty: it cannot be repeated in an answer.
+std::string ReadableId(const Fields& fields) {
+  const std::optional<JsonValue>& value = fields[kCustomId];
+  if (!value || value->kind() != JsonKind::kString || fields.twice() == kCustomId) return "";
+  std::string id = value->Text();
+  return id.size() > kMaxCustomId || NoUtf8(id) ? "" : id;
+}
+
+std::optional<LineFault> GrammarFault(absl::string_view line, Fields& fields) {
+  JsonWalk walk(line);
+  const bool json = walk.Run(fields, kWholeLine) == JsonWalk::Progress::kDone;
+  if (const auto bad = NoUtf8(line)) return NotJson(line, *bad, "a byte is not UTF-8");
+  if (json) return std::nullopt;
+  const absl::string_view why = walk.no_object()                 ? "no object"
+                                : walk.too_deep()                ? "nested too deep"
+                                : walk.position() >= line.size() ? "unexpected end"
+                                                                 : "unexpected character";
+  return NotJson(line, walk.position(), why);
+}
+
 }  // namespace
 
 std::variant<BatchLine, LineFault> ReadBatchLine(absl::string_view line, absl::string_view url) {
-  if (const auto bad = NoUtf8(line)) return NotJson(line, *bad, "a byte is not UTF-8");
   Fields fields(line);
-  JsonWalk walk(line);
-  if (walk.Run(fields, kWholeLine) != JsonWalk::Progress::kDone) {
-    const absl::string_view why = walk.no_object()                 ? "no object"
-                                  : walk.too_deep()                ? "nested too deep"
-                                  : walk.position() >= line.size() ? "unexpected end"
-                                                                   : "unexpected character";
-    return NotJson(line, walk.position(), why);
-  }
-  if (auto fault = FaultOf(line, fields, url)) return *std::move(fault);
-  return BatchLine{fields[kCustomId]->Text(), fields[kModel]->Text(), fields[kBody]->raw()};
+  std::optional<LineFault> fault = GrammarFault(line, fields);
+  if (!fault) fault = FaultOf(line, fields, url);
+  if (!fault) return BatchLine{fields[kCustomId]->Text(), fields[kModel]->Text(), fields[kBody]->raw()};
+  fault->custom_id = ReadableId(fields);
+  return *std::move(fault);
 }
 
 }  // namespace penstock::jobs

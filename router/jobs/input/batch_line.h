@@ -21,10 +21,11 @@ struct BatchLine {
 
 // OpenAI's words for faults of lines.
 struct LineFault {
-  std::string code;     // As "invalid_json_line".
-  std::string message;  // Names the line's field and the column.
-  std::string param;    // The field; empty: none.
-  int64_t column = 0;   // From 1, in characters; 0: the fault has no place.
+  std::string code;         // As "invalid_json_line".
+  std::string message;      // Names the line's field and the column.
+  std::string param;        // The field; empty: none.
+  int64_t column = 0;       // From 1, in characters; 0: the fault has no place.
+  std::string custom_id{};  // Of the line; empty: it cannot be read, or is a fault itself.
 };
 
 // `url`: the endpoint of the batch. A long custom_id is a fault, because it is repeated in the answers.

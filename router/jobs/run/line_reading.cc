@@ -44,7 +44,9 @@ std::optional<LineFault> Judge(const SplitLine& split, const Batch& batch, Endpo
 }
 
 void NoteFault(const Batch& batch, const LineFault& fault, NewLine& line, ReadSlice& slice) {
-  line.error = ErrorText({LineId(batch.id, line.number), line.custom_id}, fault.code, fault.message);
+  const std::string& custom_id = line.custom_id.empty() ? fault.custom_id : line.custom_id;
+  line.error =
+      ErrorText({LineId(batch.id, line.number), custom_id}, fault.code, fault.message, {line.number, fault.column});
   if (slice.errors.size() >= kMostErrorsOfBatch) return;
   slice.errors.push_back(BatchErrorJson({fault.code, fault.message, fault.param, line.number}));
 }
@@ -127,7 +129,7 @@ JobResult<ClaimedLines> ClaimLines(JobStore& store, const Batch& batch, ClaimBou
     }
     claimed.broken.push_back({batch.key, line.number, /*failed=*/true,
                               ErrorText({LineId(batch.id, line.number), ""}, "input_file_unreadable",
-                                        "The bytes of this line cannot be read any more.")});
+                                        "The bytes of this line cannot be read any more.", {line.number, 0})});
   }
   if (!fault) return claimed;
   for (const LineTask& task : claimed.tasks) store.lines().Return(batch.key, task.line);

@@ -103,6 +103,8 @@ def test_bad_lines_are_in_the_error_file_and_leave_the_rest_unharmed(client):
         ["invalid_json_line", "mismatched_url", "invalid_method", "duplicate_custom_id", "missing_required_parameter"]
     )
     assert "column 47" in next(row for row in errors if row["error"]["code"] == "invalid_json_line")["error"]["message"]
+    assert {(row["custom_id"], row["error"]["line"]) for row in errors} == {
+        ("cut", 2), ("wrong-url", 4), ("wrong-method", 5), ("good", 6), ("no-body", 7)}
     assert {(error.line, error.code) for error in batch.errors.data} == {
         (2, "invalid_json_line"),
         (4, "mismatched_url"),
