@@ -49,6 +49,7 @@ bool ReadReason(JsonScanner& scanner, AnswerFacts* facts) {
 }
 
 bool ReadChoice(JsonScanner& scanner, AnswerFacts* facts) {
+  facts->choices |= scanner.Peek() == '{';
   return scanner.ForEachMember(
       [&](absl::string_view key) { return key == "finish_reason" ? ReadReason(scanner, facts) : scanner.Skip(); });
 }
@@ -196,7 +197,6 @@ void AnswerScan::EndKey(absl::string_view key) {
     return;
   }
   choices_ = key == "choices" ? Choices::kNext : Choices::kElsewhere;
-  facts_.choices |= key == "choices";
   if (key == "usage") next_ = Part::kUsage;
   if (key == "error") next_ = Part::kError;
   if (key == "object") next_ = Part::kObject;
@@ -236,6 +236,7 @@ bool AnswerScan::Open(char c) {
   if (place_.depth == 2 && choices_ == Choices::kNext) {
     choices_ = c == '[' ? Choices::kInside : Choices::kElsewhere;
   }
+  facts_.choices |= place_.depth == 3 && choices_ == Choices::kInside && c == '{';
   ++place_.at;
   place_.expected = Expected::kFirst;
   return true;
@@ -285,7 +286,6 @@ AnswerFacts ReadAnswer(Endpoint endpoint, absl::string_view body) {
   const bool bare = JsonScanner(body).SkipWhole(BareAnswers(endpoint));
   const bool json = bare || scanner.WholeObject([&](absl::string_view key) {
     if (key == "usage") return ReadUsage(scanner, &facts.usage);
-    facts.choices |= key == "choices";
     if (key == "choices") return scanner.ForEachElement([&] { return ReadChoice(scanner, &facts); });
     if (key == "status" && endpoint == Endpoint::kResponses) return ReadStatus(scanner, &facts);
     if (key == "stop_reason" && endpoint == Endpoint::kMessages) return ReadReason(scanner, &facts);

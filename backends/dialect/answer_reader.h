@@ -19,7 +19,7 @@ struct AnswerFacts {
   std::optional<Usage> usage;
   std::string finish_reason;  // The reason of the first choice; "length" when any choice has it.
   std::string status;         // Of a response, if it is a short word. Empty: none.
-  bool choices = false;       // It has the member that every answer of a chat or a completion has.
+  bool choices = false;       // It has a choice, as every answer of a chat or a completion has.
   bool error = false;         // It is an error, although its status is 200.
   // Neither an object in UTF-8 nor, one of BareAnswers(). All else is at its default.
   bool malformed = false;

@@ -140,6 +140,14 @@ asio::awaitable<std::optional<AttemptEnd>> Attempt::Begin(UpstreamPool& pool) {
   co_return TakeHead(*head);
 }
 
+// Only the client of a passed path may ask for a part.
+bool Attempt::IsAnswer(int status) const {
+  if (status == http_status::kResetContent) return false;
+  if (status != http_status::kPartialContent) return http_status::IsSuccess(status);
+  return PassesAnswer(state_.request.endpoint) &&
+         !FindHeader(EngineHeaders(state_, admission_.ticket().id()), "range").empty();
+}
+
 std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head) {
   state_.heard = Now();
   reply_.status = state_.engine_status = head.status;
@@ -148,7 +156,7 @@ std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head) {
   const bool good = switches ? head.status == http_status::kSwitchingProtocols &&
                                    AgreesToUpgrade(FindHeader(head.headers, "upgrade"),
                                                    FindHeader(head.headers, "sec-websocket-accept"))
-                             : http_status::IsSuccess(head.status);
+                             : IsAnswer(head.status);
   if (!good) {
     // A client that comes later must not get what may follow.
     exchange_->Abort();

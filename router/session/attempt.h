@@ -82,6 +82,8 @@ class Attempt {
   std::optional<AttemptEnd> EndAfterCount() const;
   std::string Target() const;
   boost::asio::awaitable<std::optional<AttemptEnd>> Begin(UpstreamPool& pool);
+  // A status that an answer may have.
+  bool IsAnswer(int status) const;
   std::optional<AttemptEnd> TakeHead(const UpstreamHead& head);
   boost::asio::awaitable<AttemptEnd> ReadEngineError();
   // The answer to a streaming request that is no event stream.

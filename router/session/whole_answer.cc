@@ -166,7 +166,7 @@ std::optional<AttemptEnd> WholeAnswer::Judge(const AnswerFacts& facts, absl::str
     return EngineSaid(AbortedByEngine(), /*in_stream=*/true, /*resume_due=*/false);
   }
   if (StreamsChunks(state_.request.endpoint) && !facts.choices) {
-    return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer has no `choices`.");
+    return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer has no choice in `choices`.");
   }
   state_.answer.usage = facts.usage;
   if (state_.answer.usage) KeepPossible(state_.answer.usage_check, *state_.answer.usage);

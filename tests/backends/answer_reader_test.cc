@@ -33,8 +33,12 @@ TEST(ReadAnswer, TheCachedPartOfThePromptIsReadWhereTheEngineReportsIt) {
 }
 
 TEST(ReadAnswer, ChoicesAreAMemberOfTheWholeAnswer) {
-  for (const auto& [body, choices] : {std::pair(R"({"choices":[]})", true), std::pair("{}", false),
-                                      std::pair(R"({"a":{"choices":[]},"b":"choices"})", false)}) {
+  for (const auto& [body, choices] :
+       {std::pair(R"({"choices":[{}]})", true), std::pair("{}", false), std::pair(R"({"choices":[]})", false),
+        std::pair(R"({"choices":null})", false), std::pair(R"({"choices":{}})", false),
+        std::pair(R"({"choices":[[{}]]})", false), std::pair(R"({"choices":[1,"{",null]})", false),
+        std::pair(R"({"x":{"choices":[{}]},"y":[{}],"choices":[]})", false),
+        std::pair(R"({"a":{"choices":[]},"b":"choices"})", false)}) {
     EXPECT_EQ(ReadAnswer(Endpoint::kChat, body).choices, choices) << body;
     AnswerScan scan(Endpoint::kChat);
     EXPECT_TRUE(scan.Feed(body));

@@ -115,7 +115,7 @@ TEST(AnswerScan, OnlyTheFieldsOfTheAnswerItselfCount) {
   EXPECT_EQ(facts.usage, (Usage{Tokens(12), Tokens(345)}));
   const std::string inner = R"({"a":{"usage":{"prompt_tokens":5},"choices":[{"finish_reason":"stop"}]},"choices":{)"
                             R"("finish_reason":"stop"},"finish_reason":"stop","status":"completed"})";
-  ExpectSame(ReadAnswer(Endpoint::kChat, inner), AnswerFacts{.choices = true});
+  ExpectSame(ReadAnswer(Endpoint::kChat, inner), AnswerFacts());
   EXPECT_EQ(ReadAnswer(Endpoint::kResponses, inner).finish_reason, "stop");
 }
 

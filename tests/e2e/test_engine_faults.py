@@ -27,7 +27,7 @@ def router(folder, engine):
 @pytest.fixture(autouse=True)
 def whole_again(router, engine):
     """Each test starts with a healthy replica and leaves no lease behind."""
-    engine.script, engine.reset, engine.hang = http(200, {"choices": []}), False, False
+    engine.script, engine.reset, engine.hang = http(200, {"choices": [{}]}), False, False
     router.wait_for_count("penstock_replica_up", 1)
     yield
     engine.hang = False
@@ -131,7 +131,7 @@ def test_an_error_with_status_200_is_an_error(router, engine, request_data):
 
 
 def test_an_error_of_null_is_none(router, engine):
-    engine.script = http(200, {"choices": [], "error": None})
+    engine.script = http(200, {"choices": [{}], "error": None})
     assert send(router.address, BODY).status == 200
 
 
@@ -239,7 +239,7 @@ def test_a_request_that_kills_its_engines_meets_two_of_them(folder):
     )
     with Router(folder, config="replicas:\n" + rows) as router:
         for engine in engines:
-            engine.script, engine.poison = http(200, {"choices": []}), b"die of this"
+            engine.script, engine.poison = http(200, {"choices": [{}]}), b"die of this"
         router.wait_for_count("penstock_replica_up", 4)
         body = chat(model=MODEL, max_tokens=50)
         body["messages"][0]["content"] = "die of this"

@@ -169,6 +169,16 @@ TEST(HeaderRules, ClientsGetNoHeaderThatIsForTheConnectionToTheEngine) {
                              {"X-Should-Retry", "true"},
                              {"x-penstock-reason", "r"},
                              {"access-control-allow-origin", "*"},
+                             {"Clear-Site-Data", "*"},
+                             {"Link", "<http://other>; rel=preload"},
+                             {"Content-Disposition", "attachment"},
+                             {"Content-Security-Policy-Report-Only", "default-src 'none'"},
+                             {"Cross-Origin-Opener-Policy", "same-origin"},
+                             {"WWW-Authenticate", "Basic"},
+                             {"Reporting-Endpoints", "a=\"http://other\""},
+                             {"Service-Worker-Allowed", "/"},
+                             {"X-Accel-Redirect", "/internal"},
+                             {"X-Sendfile", "/etc/hosts"},
                              {"X-Model-Time", "3"}};
   EXPECT_EQ(NamesOf(HeadersForClient(engine)), std::set<std::string>{"X-Model-Time"});
 }

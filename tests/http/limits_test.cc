@@ -231,7 +231,7 @@ TEST_F(Limits, AWholeAnswerIsReadToItsLongestAndNoFurther) {
   const auto limit = [](LimitsConfig& limits) { limits.max_answer = Bytes(kLongest); };
   for (const size_t size : {kLongest, kLongest + 1}) {
     for (const bool chunked : {false, true}) {
-      std::string body = R"({"choices":[],"x":")";
+      std::string body = R"({"choices":[{}],"x":")";
       body += std::string(size - body.size() - 2, 'x') + "\"}";
       Start(
           [body, chunked](EngineCall& call) {

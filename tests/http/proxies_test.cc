@@ -23,7 +23,7 @@ std::string Line(const std::string& client) { return absl::StrCat("PROXY TCP4 ",
 class Proxies : public ::testing::Test {
  protected:
   explicit Proxies(const std::string& trusted = "127.0.0.1", int connections = 1000)
-      : engine_([](EngineCall& call) { call.Answer(200, R"({"choices":[]})"); }),
+      : engine_([](EngineCall& call) { call.Answer(200, R"({"choices":[{}]})"); }),
         log_(std::filesystem::temp_directory_path() / absl::StrCat("penstock-proxies-", ::getpid(), ".log")),
         router_({engine_.url()}, [&](Config& config) {
           config.trusted_proxies = {trusted};

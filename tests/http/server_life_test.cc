@@ -52,7 +52,7 @@ TEST(ServerLife, ABodyThatTheEngineDoesNotTakeEndsWithItsClient) {
   Latch end;
   // Reads no more from the connection that it keeps.
   ScriptedEngine engine([&](EngineCall& call) {
-    call.Answer(200, R"({"choices":[]})");
+    call.Answer(200, R"({"choices":[{}]})");
     end.Wait(std::chrono::milliseconds(60'000));
   });
   TestServer router({engine.url()});
@@ -96,7 +96,7 @@ TEST(ServerLife, AReloadAddsAndRemovesReplicasWithoutTouchingStreams) {
 }
 
 TEST(ServerLife, WhileAReloadTakesTheOnlyLiveReplicaRequestsAreServedOrRefused) {
-  ScriptedEngine live([](EngineCall& call) { call.Answer(200, R"({"choices":[]})"); });
+  ScriptedEngine live([](EngineCall& call) { call.Answer(200, R"({"choices":[{}]})"); });
   // Nothing listens at port 1.
   TestServer router({live.url(), "http://127.0.0.1:1"}, [](Config& config) {
     for (ReplicaConfig& replica : config.replicas) replica.model = "m";
@@ -249,7 +249,7 @@ TEST(ServerLife, MemoryForBodiesIsBounded) {
   Latch go;
   ScriptedEngine engine([&](EngineCall& call) {
     go.Wait();
-    call.Answer(200, R"({"choices":[]})");
+    call.Answer(200, R"({"choices":[{}]})");
   });
   TestServer router({engine.url()}, [](Config& config) { config.limits.max_body_memory = Bytes(3 * kPiece); });
   ASSERT_TRUE(router.WaitUp());

@@ -25,7 +25,7 @@ std::string BodyFor(const std::string& model) {
 
 // Denies every model but "m".
 void Deny(EngineCall& call) {
-  if (call.request.body.find(R"("model":"m")") != std::string::npos) return call.Answer(200, R"({"choices":[]})");
+  if (call.request.body.find(R"("model":"m")") != std::string::npos) return call.Answer(200, R"({"choices":[{}]})");
   call.Answer(404, R"({"error":{"message":"The model does not exist.","type":"NotFoundError","code":404}})");
 }
 

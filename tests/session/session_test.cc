@@ -35,7 +35,7 @@ TEST(Session, AWholeAnswerReachesAClientWithoutASocket) {
 }
 
 TEST(Session, ALongWholeAnswerComesInPartsThatHoldNoLoop) {
-  const std::string text = R"({"choices":[],"text":")" + std::string(3 << 20, 'x') + "\"}";
+  const std::string text = R"({"choices":[{}],"text":")" + std::string(3 << 20, 'x') + "\"}";
   ScriptedEngine engine([&](EngineCall& call) { call.Answer(200, text); });
   SessionWorld world(engine.url());
   ASSERT_TRUE(world.WaitUp());

@@ -10,6 +10,8 @@ namespace penstock::http_status {
 inline constexpr int kSwitchingProtocols = 101;
 inline constexpr int kOk = 200;
 inline constexpr int kNoContent = 204;
+inline constexpr int kResetContent = 205;
+inline constexpr int kPartialContent = 206;
 inline constexpr int kBadRequest = 400;
 inline constexpr int kUnauthorized = 401;
 inline constexpr int kForbidden = 403;

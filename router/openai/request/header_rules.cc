@@ -55,10 +55,40 @@ constexpr HeaderNames<9> kForEngines({"accept", "accept-language", "anthropic-be
 constexpr HeaderNames<2> kTrace({"traceparent", "tracestate"});
 constexpr HeaderNames kOwn(kOwnHeaders);
 // The router gives its own advice to retry, with its own errors. An engine does not steer a browser of the router.
-constexpr HeaderNames<15> kNotForClients({"content-length", "content-type", "content-encoding", "server", "date",
-                                          "x-request-id", "set-cookie", "x-accel-buffering", "alt-svc", "retry-after",
-                                          "retry-after-ms", "x-should-retry", "location", "refresh",
-                                          "strict-transport-security"});
+constexpr HeaderNames<31> kNotForClients({"content-length",
+                                          "content-type",
+                                          "content-encoding",
+                                          "server",
+                                          "date",
+                                          "x-request-id",
+                                          "set-cookie",
+                                          "alt-svc",
+                                          "retry-after",
+                                          "retry-after-ms",
+                                          "x-should-retry",
+                                          "location",
+                                          "refresh",
+                                          "strict-transport-security",
+                                          "accept-ch",
+                                          "clear-site-data",
+                                          "content-disposition",
+                                          "content-location",
+                                          "critical-ch",
+                                          "expect-ct",
+                                          "link",
+                                          "nel",
+                                          "origin-trial",
+                                          "permissions-policy",
+                                          "report-to",
+                                          "reporting-endpoints",
+                                          "service-worker-allowed",
+                                          "sourcemap",
+                                          "speculation-rules",
+                                          "www-authenticate",
+                                          "x-sendfile"});
+// Those of browsers, and of proxies in front of the router.
+constexpr std::array<absl::string_view, 6> kNotForClientsFrom = {
+    "access-control-", "x-penstock-", "content-security-policy", "cross-origin-", "sec-", "x-accel-"};
 
 bool IsSane(absl::string_view id) {
   return !id.empty() && id.size() <= kMaxRequestId &&
@@ -133,7 +163,8 @@ HeaderList HeadersForClient(const HeaderList& engine) {
   HeaderList headers;
   for (const auto [name, value] : engine) {
     const bool stays = kHopByHop.Contain(name) || kNotForClients.Contain(name) || named.Contain(name) ||
-                       StartsWithName(name, "access-control-") || StartsWithName(name, "x-penstock-");
+                       std::any_of(kNotForClientsFrom.begin(), kNotForClientsFrom.end(),
+                                   [&](absl::string_view prefix) { return StartsWithName(name, prefix); });
     if (stays) continue;
     // Most engines send no header that goes on.
     if (headers.size() == 0) headers.Reserve(engine.size(), engine.bytes());

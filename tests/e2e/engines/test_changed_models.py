@@ -7,7 +7,7 @@ from processes import Router, wait_until
 from raw_http import chat, read_answer, request_bytes, send
 from scripted_engine import STREAM_HEAD, ScriptedEngine, chunk, event, http
 
-DONE = {"id": "x", "object": "chat.completion", "choices": []}
+DONE = {"id": "x", "object": "chat.completion", "choices": [{}]}
 
 
 def listed(*names, context=4096):

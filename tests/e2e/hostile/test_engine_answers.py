@@ -155,7 +155,7 @@ def test_an_engine_that_does_not_read_its_request_is_given_up(folder, scripted):
 @pytest.mark.parametrize("script", [
     b"HTTP/1.1 000 X\r\nContent-Length: 2\r\n\r\n{}",
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFF\r\n{}",
-    http(200, {"choices": []}, more="Content-Encoding: gzip\r\n"),
+    http(200, {"choices": [{}]}, more="Content-Encoding: gzip\r\n"),
     b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: gzip\r\n\r\n{}",
 ], ids=["status", "chunk", "content-coding", "transfer-coding"])
 def test_an_impossible_head_ends_at_once(router, scripted, script):

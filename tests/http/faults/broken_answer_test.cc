@@ -78,7 +78,8 @@ const std::vector<BrokenAnswer> kBrokenAnswers = {
     {"too long for its length",
      [](EngineCall& call) {
        call.wire.Send(
-           "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 14\r\n\r\n{\"choices\":[]}{\"a\":1}");
+           "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
+           "16\r\n\r\n{\"choices\":[{}]}{\"a\":1}");
      },
      200, ""},
     {"an impossible length", [](EngineCall& call) { call.wire.Send("HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n"); },
@@ -94,6 +95,11 @@ const std::vector<BrokenAnswer> kBrokenAnswers = {
      504, "timeout"},
     {"an empty body", [](EngineCall& call) { call.Answer(200, ""); }, 502, "garbage"},
     {"an empty object", [](EngineCall& call) { call.Answer(200, "{}"); }, 502, "garbage"},
+    {"null for the choices", [](EngineCall& call) { call.Answer(200, R"({"choices":null})"); }, 502, "garbage"},
+    {"no choices", [](EngineCall& call) { call.Answer(200, R"({"choices":[]})"); }, 502, "garbage"},
+    {"an object for the choices", [](EngineCall& call) { call.Answer(200, R"({"choices":{}})"); }, 502, "garbage"},
+    {"a part that nobody asked for", [](EngineCall& call) { call.Answer(206, R"({"choices":[{}]})"); }, 502, "garbage"},
+    {"nothing, to be reset", [](EngineCall& call) { call.Answer(205, R"({"choices":[{}]})"); }, 502, "garbage"},
     {"a switch of protocols",
      [](EngineCall& call) { call.wire.Send("HTTP/1.1 101 Switching Protocols\r\n\r\n"), call.wire.WaitClosed(); }, 502,
      "garbage"},
@@ -118,8 +124,8 @@ TEST(EngineFaults, EveryBrokenAnswerHasAClearOutcome) {
 
 TEST(EngineFaults, AHeadAsLongAsAllowedIsRead) {
   ScriptedEngine engine([](EngineCall& call) {
-    call.wire.Send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 14\r\nx: " +
-                   std::string(60 << 10, 'a') + "\r\n\r\n{\"choices\":[]}");
+    call.wire.Send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 16\r\nx: " +
+                   std::string(60 << 10, 'a') + "\r\n\r\n{\"choices\":[{}]}");
   });
   TestServer router({engine.url()});
   ASSERT_TRUE(router.WaitUp());

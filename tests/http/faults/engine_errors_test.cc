@@ -14,7 +14,7 @@ namespace {
 
 TEST(EngineErrors, AnErrorIsToldAsTheEngineSaidItWhereTheOtherReplicaIsDown) {
   ScriptedEngine broken([](EngineCall& call) { call.Answer(500, R"({"error":{"message":"boom"}})"); });
-  auto other = std::make_unique<ScriptedEngine>([](EngineCall& call) { call.Answer(200, R"({"choices":[]})"); });
+  auto other = std::make_unique<ScriptedEngine>([](EngineCall& call) { call.Answer(200, R"({"choices":[{}]})"); });
   TestServer router({broken.url(), other->url()});
   ASSERT_TRUE(router.WaitUp(2));
   other.reset();
@@ -56,7 +56,7 @@ TEST(EngineErrors, AModelThatOneEngineDeniesIsServedByAnother) {
     call.Answer(404, R"({"error":{"message":"The model `m` does not exist.","type":"NotFoundError"}})");
   };
   ScriptedEngine without(deny), also_without(deny);
-  ScriptedEngine with([](EngineCall& call) { call.Answer(200, R"({"choices":[]})"); });
+  ScriptedEngine with([](EngineCall& call) { call.Answer(200, R"({"choices":[{}]})"); });
   {
     TestServer router({without.url(), with.url()});
     ASSERT_TRUE(router.WaitUp(2));
@@ -72,7 +72,7 @@ TEST(EngineErrors, AModelThatOneEngineDeniesIsServedByAnother) {
 
 TEST(EngineErrors, AnErrorOfStatus200IsTriedElsewhere) {
   ScriptedEngine broken([](EngineCall& call) { call.Answer(200, R"({"error":{"message":"boom"}})"); });
-  ScriptedEngine good([](EngineCall& call) { call.Answer(200, R"({"choices":[],"error":null})"); });
+  ScriptedEngine good([](EngineCall& call) { call.Answer(200, R"({"choices":[{}],"error":null})"); });
   TestServer router({broken.url(), good.url()}, nullptr);
   ASSERT_TRUE(router.WaitUp(2));
   for (int i = 0; i < 4; ++i) EXPECT_EQ(router.Chat().status(), 200);

@@ -136,7 +136,7 @@ TEST(EngineFaults, EightEnginesThatCannotBeReachedAreEnough) {
     std::vector<std::string> urls;
     for (size_t i = 0; i <= dead; ++i) {
       engines.push_back(
-          std::make_unique<ScriptedEngine>([](EngineCall& call) { call.Answer(200, R"({"choices":[]})"); }));
+          std::make_unique<ScriptedEngine>([](EngineCall& call) { call.Answer(200, R"({"choices":[{}]})"); }));
       urls.push_back(engines.back()->url());
     }
     TestServer router(urls);
@@ -224,7 +224,7 @@ TEST(EngineFaults, AFailureBeforeTheFirstByteIsTriedElsewhereButNoMistakeOfTheCl
     std::atomic<int> calls{0};
     const auto script = [&](EngineCall& call) {
       if (calls++ == 0) return call.Answer(one.status, R"({"error":{"message":"no"}})");
-      call.Answer(200, R"({"choices":[]})");
+      call.Answer(200, R"({"choices":[{}]})");
     };
     ScriptedEngine a(script), b(script);
     TestServer router({a.url(), b.url()});
@@ -239,7 +239,7 @@ TEST(EngineFaults, PushBackOpensNoBreaker) {
   std::atomic<bool> full{true};
   ScriptedEngine engine([&](EngineCall& call) {
     if (full) return call.Answer(503, R"({"error":{"message":"full"}})");
-    call.Answer(200, R"({"choices":[]})");
+    call.Answer(200, R"({"choices":[{}]})");
   });
   TestServer router({engine.url()});
   ASSERT_TRUE(router.WaitUp());
