@@ -145,7 +145,7 @@ EngineError ParseShapes(int status, bool inside_success, absl::string_view body)
     return error;
   }
   error.unknown_shape = error.message.empty();
-  if (error.unknown_shape) {
+  if (error.unknown_shape && !inside_success) {
     error.message = std::string(text.substr(0, kUnknownLimit + 1));
     Cut(kUnknownLimit, &error.message);
   }

@@ -17,7 +17,8 @@ struct EngineError {
   std::string type;
   std::string code;  // Only a code that is a word; a number goes into `status`.
   std::string param;
-  // The message is a body of no known shape, such as a page of a proxy. It may name addresses: for the log only.
+  // The message is a body of no known shape, such as a page of a proxy. It may name addresses: for the log only. It is
+  // empty where the body is an answer, which no log may have.
   bool unknown_shape = false;
   bool in_answer = false;  // It came inside an answer whose status tells of success.
 };

@@ -42,8 +42,20 @@ bool SeeText(JsonScanner& scanner, StreamFacts* facts) {
   return true;
 }
 
+// Content of any other kind goes into no prompt; a list of parts is text.
+bool SeeOddContent(JsonScanner& scanner, StreamFacts* facts) {
+  const bool list = scanner.Peek() == '[';
+  absl::string_view raw;
+  if (!scanner.TakeRaw(&raw)) return false;
+  if (raw == "null" || raw == "[]") return true;
+  facts->other_text = true;
+  facts->has_text |= list;
+  facts->only_text = absl::string_view();
+  return true;
+}
+
 bool SeeContent(JsonScanner& scanner, StreamFacts* facts) {
-  if (scanner.Peek() != '"') return scanner.Skip();
+  if (scanner.Peek() != '"') return SeeOddContent(scanner, facts);
   absl::string_view text;
   // The text may become part of another engine's prompt.
   if (!scanner.TakeString(&text) || !EscapesAreWhole(text)) return false;

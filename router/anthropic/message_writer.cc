@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "backends/dialect/assembly/content_parts.h"
 #include "backends/dialect/assembly/cut_object.h"
 #include "backends/dialect/finish_reason.h"
 #include "backends/dialect/messages/message_events.h"
@@ -24,6 +25,16 @@ bool TakeInside(JsonScanner& scanner, absl::string_view* out) {
 bool TakeArguments(JsonScanner& scanner, ToolCall* call) {
   call->object = scanner.Peek() == '{';
   return call->object ? scanner.TakeRaw(&call->arguments) : TakeInside(scanner, &call->arguments);
+}
+
+bool TakeContent(JsonScanner& scanner, ChatPiece* piece) {
+  return ForEachContentText(scanner, [piece](absl::string_view text) {
+    if (piece->text.empty()) {
+      piece->text = text;
+    } else {
+      piece->more_text.push_back(text);
+    }
+  });
 }
 
 // A string with its quotes, unless it is empty.
@@ -53,7 +64,7 @@ bool ReadCall(JsonScanner& scanner, ChatPiece* piece) {
 // A delta, or the message of a whole chat.
 bool ReadDelta(JsonScanner& scanner, ChatPiece* piece) {
   return scanner.ForEachMember([&](absl::string_view key) {
-    if (key == "content") return TakeInside(scanner, &piece->text);
+    if (key == "content") return TakeContent(scanner, piece);
     if (key == "reasoning_content" || key == "reasoning") {
       return piece->thinking.empty() ? TakeInside(scanner, &piece->thinking) : scanner.Skip();
     }
@@ -75,6 +86,7 @@ bool ReadChoice(JsonScanner& scanner, int64_t place, ChatPiece* piece) {
   });
   if (index != 0) return json;
   piece->text = choice.text;
+  piece->more_text = std::move(choice.more_text);
   piece->refusal = choice.refusal;
   piece->thinking = choice.thinking;
   piece->calls = std::move(choice.calls);
@@ -157,12 +169,14 @@ std::string MessageWriter::OwnOr(absl::string_view id, absl::string_view prefix,
 void MessageWriter::TakeEvent(const SseSplitter::Event& event) {
   const absl::string_view data = absl::StripAsciiWhitespace(event.data);
   if (event.comment) return absl::StrAppend(&out_, event.raw);
-  if (ended_ || mixed_up_ || data.empty() || data == "null") return;
+  if (ended_ || mixed_up_ || unreadable_ || data.empty() || data == "null") return;
   if (data == "[DONE]") return begun_ ? End() : absl::StrAppend(&out_, event.raw);
   ChatPiece piece;
   const bool json = ReadChatPiece(data, &piece);
+  unreadable_ = event.garbled || (!json && event.name != "error");
+  if (unreadable_) return;
   // The reader of messages names the fault.
-  if (!json || event.garbled || piece.error || event.name == "error") {
+  if (!json || piece.error || event.name == "error") {
     return absl::StrAppend(&out_, "event: error\ndata: ", data, "\n\n");
   }
   if (!begun_) Begin(piece);
@@ -170,11 +184,9 @@ void MessageWriter::TakeEvent(const SseSplitter::Event& event) {
     Open(Kind::kThinking, R"({"type":"thinking","thinking":"","signature":""})");
     Delta("thinking_delta", "thinking", piece.thinking);
   }
-  for (const absl::string_view text : {piece.text, piece.refusal}) {
-    if (text.empty()) continue;
-    Open(Kind::kText, TextBlock(""));
-    Delta("text_delta", "text", text);
-  }
+  TakeText(piece.text);
+  for (const absl::string_view text : piece.more_text) TakeText(text);
+  TakeText(piece.refusal);
   refused_ |= !piece.refusal.empty();
   for (const ToolCall& call : piece.calls) {
     mixed_up_ = !TakeCall(call);
@@ -219,11 +231,17 @@ void MessageWriter::Delta(absl::string_view type, absl::string_view member, absl
   absl::StrAppend(&out_, "\":\"", text, "\"}}\n\n");
 }
 
+void MessageWriter::TakeText(absl::string_view text) {
+  if (text.empty()) return;
+  Open(Kind::kText, TextBlock(""));
+  Delta("text_delta", "text", text);
+}
+
 bool MessageWriter::TakeCall(const ToolCall& call) {
   // Some engines give all calls the same index: a new id with a name begins another call.
   const bool another = !call.id.empty() && !call.name.empty() && call.id != call_id_;
   if (another || call.index != call_ || open_ != Kind::kTool) {
-    if (call.name.empty() || call.index < call_ || (call.index == call_ && !another)) return false;
+    if (call.name.empty() || (call_ && call.index < *call_) || (call.index == call_ && !another)) return false;
     call_ = call.index;
     call_id_ = std::string(call.id);
     Open(Kind::kTool, absl::StrCat("{\"type\":\"tool_use\",\"id\":", OwnOr(call.id, "toolu_", block_ + 1),
@@ -240,7 +258,7 @@ void MessageWriter::End() {
   if (std::exchange(ended_, true)) return;
   Close();
   absl::StrAppend(&out_, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{",
-                  ReasonJson({finish_, stop_, call_ >= 0, refused_}),
+                  ReasonJson({finish_, stop_, call_.has_value(), refused_}),
                   "},\"usage\":", usage_ ? MessageUsage(*usage_) : OutputUsage(Tokens(0)), "}\n\n", kMessageStop);
 }
 
@@ -254,8 +272,9 @@ std::optional<std::string> MessageWriter::Whole(absl::string_view body) const {
   if (!piece.thinking.empty()) {
     blocks.push_back(absl::StrCat("{\"type\":\"thinking\",\"thinking\":\"", piece.thinking, "\",\"signature\":\"\"}"));
   }
-  for (const absl::string_view text : {piece.text, piece.refusal}) {
-    if (!text.empty()) blocks.push_back(TextBlock(text));
+  const std::string text = absl::StrCat(piece.text, absl::StrJoin(piece.more_text, ""));
+  for (const absl::string_view block : {absl::string_view(text), piece.refusal}) {
+    if (!block.empty()) blocks.push_back(TextBlock(block));
   }
   for (size_t i = 0; i < piece.calls.size(); ++i) {
     const ToolCall& call = piece.calls[i];

@@ -1,9 +1,9 @@
 // Answers of chats in Anthropic's dialect, for engines that lack it.
 //
 // A chunk of a stream becomes events of a message. Thinking, text and each call of a tool are blocks one after another.
-// A refusal is text. The usage comes with the end. Texts keep their escapes as the engine wrote them. Errors become
-// error events. The writer reads the first of several choices. It has one owner and is pure. An event costs about a
-// microsecond.
+// A refusal is text, and so is a list of texts. The usage comes with the end. Texts keep their escapes as the engine
+// wrote them. Errors become error events. The writer reads the first of several choices. It has one owner and is pure.
+// An event costs about a microsecond.
 #ifndef PENSTOCK_ROUTER_ANTHROPIC_MESSAGE_WRITER_H_
 #define PENSTOCK_ROUTER_ANTHROPIC_MESSAGE_WRITER_H_
 
@@ -34,7 +34,8 @@ struct ChatPiece {
   absl::string_view id;     // With its quotes.
   absl::string_view model;  // With its quotes.
   absl::string_view text;
-  absl::string_view refusal;  // A text in place of the answer.
+  std::vector<absl::string_view> more_text;  // Further parts of content that is a list.
+  absl::string_view refusal;                 // A text in place of the answer.
   absl::string_view thinking;
   std::vector<ToolCall> calls;
   std::string finish;
@@ -60,6 +61,8 @@ class MessageWriter {
   size_t unfinished_bytes() const { return splitter_.Rest().size(); }
   // A part of a call belongs to a block that is closed, or to none. Nothing more is written.
   bool mixed_up() const { return mixed_up_; }
+  // An event is no JSON, or has content that a message cannot say. Nothing more is written.
+  bool unreadable() const { return unreadable_; }
   // A whole chat as a message. A call that the output limit cut has the arguments that are whole. None: it is no chat,
   // or another call of a tool is not JSON.
   std::optional<std::string> Whole(absl::string_view body) const;
@@ -75,6 +78,7 @@ class MessageWriter {
   void Open(Kind kind, absl::string_view block);
   void Close();
   void Delta(absl::string_view type, absl::string_view member, absl::string_view text);
+  void TakeText(absl::string_view text);
   // False: the call belongs to a block that is closed.
   bool TakeCall(const ToolCall& call);
   void End();
@@ -85,10 +89,11 @@ class MessageWriter {
   bool begun_ = false;
   bool ended_ = false;
   bool mixed_up_ = false;
+  bool unreadable_ = false;
   bool refused_ = false;
   Kind open_ = Kind::kNone;
-  int64_t block_ = -1;  // The open block, or the last one.
-  int64_t call_ = -1;   // The index of the last call.
+  int64_t block_ = -1;           // The open block, or the last one.
+  std::optional<int64_t> call_;  // The index of the last call.
   std::string call_id_;
   std::string finish_;  // Empty: the reason of the end has not come.
   std::string stop_;    // As JSON.

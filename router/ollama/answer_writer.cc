@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "backends/dialect/assembly/content_parts.h"
 #include "backends/dialect/assembly/cut_object.h"
 #include "backends/dialect/json_scanner.h"
 #include "base/json_string.h"
@@ -15,12 +17,9 @@ constexpr size_t kMostToolCalls = 128;
 // No answer and no prompt has more.
 constexpr int64_t kMostTokens = 1'000'000'000;
 
+// False: neither a text nor a list of texts.
 bool TakeText(JsonScanner& scanner, std::string& out) {
-  if (scanner.Peek() != '"') return scanner.Skip();
-  absl::string_view raw;
-  if (!scanner.TakeString(&raw)) return false;
-  out.append(raw.data(), raw.size());
-  return true;
+  return ForEachContentText(scanner, [&out](absl::string_view text) { out.append(text.data(), text.size()); });
 }
 
 // Some engines give an object in place of its text.
@@ -43,6 +42,15 @@ void AnswerWriter::DropCalls() {
   tools_.clear();
 }
 
+AnswerWriter::ToolCall* AnswerWriter::CallAt(int64_t index) {
+  const auto found =
+      std::find_if(tools_.begin(), tools_.end(), [index](const ToolCall& call) { return call.index == index; });
+  if (found != tools_.end()) return &*found;
+  if (tools_.size() >= kMostToolCalls) return nullptr;
+  tools_.push_back({index, "", ""});
+  return &tools_.back();
+}
+
 template <class Scanner>
 bool AnswerWriter::ReadToolCalls(Scanner& scanner) {
   int64_t next = static_cast<int64_t>(tools_.size());
@@ -58,14 +66,13 @@ bool AnswerWriter::ReadToolCalls(Scanner& scanner) {
       });
     });
     if (!read) return false;
-    if (index < 0 || index >= static_cast<int64_t>(kMostToolCalls)) return true;
     gathered_ += too_long_ ? 0 : name.size() + arguments.size();
     if (gathered_ > kMostToolText) DropCalls();
     if (too_long_) return true;
-    const auto at = static_cast<size_t>(index);
-    if (tools_.size() <= at) tools_.resize(at + 1);
-    tools_[at].name += name;
-    tools_[at].arguments += arguments;
+    ToolCall* const call = CallAt(index);
+    if (call == nullptr) return false;
+    call->name += name;
+    call->arguments += arguments;
     return true;
   });
 }
@@ -147,7 +154,10 @@ void AnswerWriter::AddEnd(Instant now, std::string& out) const {
 
 void AnswerWriter::Event(absl::string_view data, absl::string_view when, Instant now, std::string& out) {
   Texts texts;
-  if (data == "[DONE]" || !Read(data, texts) || (texts.content.empty() && texts.thinking.empty())) return;
+  data = absl::StripAsciiWhitespace(data);
+  if (unfit_ || data.empty() || data == "null" || data == "[DONE]") return;
+  unfit_ = !Read(data, texts);
+  if (unfit_ || (texts.content.empty() && texts.thinking.empty())) return;
   if (!first_) first_ = now;
   Begin(texts, /*with_tools=*/false, when, out);
   absl::StrAppend(&out, "false}\n");
@@ -165,7 +175,7 @@ void AnswerWriter::End(absl::string_view when, Instant now, std::string& out) {
 
 std::string AnswerWriter::Whole(absl::string_view body, absl::string_view when, Instant now) {
   Texts texts;
-  Read(body, texts);
+  unfit_ = !Read(body, texts);
   std::string out;
   Begin(texts, /*with_tools=*/true, when, out);
   AddEnd(now, out);

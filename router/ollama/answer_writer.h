@@ -2,8 +2,8 @@
 //
 // Each event of a stream becomes a line or none. The pieces of a tool call wait for its end, because Ollama's dialect
 // gives the arguments as an object. Of a call that the output limit cut, it has the members that are whole. The text of
-// a refusal is content. The last line has the counts and the durations. One owner; the output string is the
-// caller's, so a line allocates little.
+// a refusal is content, and so is a list of texts. What the dialect cannot say makes the answer unfit. The last line
+// has the counts and the durations. One owner; the output string is the caller's, so a line allocates little.
 #ifndef PENSTOCK_ROUTER_OLLAMA_ANSWER_WRITER_H_
 #define PENSTOCK_ROUTER_OLLAMA_ANSWER_WRITER_H_
 
@@ -37,11 +37,14 @@ class AnswerWriter {
   // They were more than kMostToolText, or DropCalls() was called: the answer has none.
   bool too_long() const { return too_long_; }
   void DropCalls();
+  // Something of the answer cannot be said in this dialect, and would be lost.
+  bool unfit() const { return unfit_; }
   // The answer to a request that asks for nothing but the model.
   std::string Loaded(absl::string_view when) const;
 
  private:
   struct ToolCall {
+    int64_t index = 0;  // As the engine counts: any number.
     std::string name;
     std::string arguments;
   };
@@ -56,6 +59,8 @@ class AnswerWriter {
   bool ReadMessage(Scanner& scanner, Texts& texts);
   template <class Scanner>
   bool ReadToolCalls(Scanner& scanner);
+  // The call of this index. Null: there are too many.
+  ToolCall* CallAt(int64_t index);
   template <class Scanner>
   bool ReadUsage(Scanner& scanner);
   // Reads a count of an engine, which may be impossible.
@@ -73,6 +78,7 @@ class AnswerWriter {
   std::vector<ToolCall> tools_;
   size_t gathered_ = 0;
   bool too_long_ = false;
+  bool unfit_ = false;
   std::string finish_ = "stop";
   int64_t prompt_ = 0;
   int64_t output_ = 0;

@@ -23,6 +23,7 @@ std::string WrittenNow() { return OllamaTime(absl::Now()); }
 
 Written OllamaClient::Whole(int status, absl::string_view, const HeaderList& headers, absl::string_view body) {
   out_ = writer_.Whole(body, WrittenNow(), Now());
+  if (writer_.unfit()) return Written::kGone;
   return client().Whole(status, kJson, headers, out_);
 }
 
@@ -70,7 +71,7 @@ Written OllamaClient::Events(const HeaderList& headers, const std::vector<absl::
   while (const auto event = splitter_.Next()) {
     if (!event->comment) writer_.Event(event->data, when, now, out_);
   }
-  if (client().gone()) return Written::kGone;
+  if (client().gone() || writer_.unfit()) return Written::kGone;
   if (trouble_ == Trouble::kNone && writer_.too_long()) trouble_ = Trouble::kTooLong;
   if (trouble_ == Trouble::kNone && !memory_.Hold(2 * writer_.gathered())) {
     trouble_ = Trouble::kNoMemory;
@@ -82,7 +83,9 @@ Written OllamaClient::Events(const HeaderList& headers, const std::vector<absl::
 }
 
 asio::awaitable<bool> OllamaClient::EndGathered() {
-  std::string whole = writer_.Whole(out_, WrittenNow(), Now());
+  std::string whole;
+  if (trouble_ == Trouble::kNone) whole = writer_.Whole(out_, WrittenNow(), Now());
+  if (writer_.unfit()) co_return false;
   if (trouble_ == Trouble::kNone && writer_.too_long()) trouble_ = Trouble::kTooLong;
   if (trouble_ != Trouble::kNone) {
     const ApiError error = ErrorOf(trouble_);
@@ -95,8 +98,13 @@ asio::awaitable<bool> OllamaClient::EndGathered() {
   co_return co_await SendWhole(client(), status_, kJson, headers, out_);
 }
 
+std::string OllamaClient::unfit() const {
+  return writer_.unfit() ? "The engine's answer has content or calls of tools that this dialect cannot say." : "";
+}
+
 asio::awaitable<bool> OllamaClient::End() {
   if (headers_) co_return co_await EndGathered();
+  if (writer_.unfit()) co_return false;
   if (trouble_ != Trouble::kNone) {
     const ApiError error = ErrorOf(trouble_);
     co_return co_await Error(error);

@@ -42,6 +42,7 @@ class OllamaClient final : public ForwardingClient {
   boost::asio::awaitable<bool> FinishEvents() override { return client().FinishWhole(); }
   boost::asio::awaitable<bool> End() override;
   boost::asio::awaitable<bool> Error(const ApiError& error) override;
+  std::string unfit() const override;
   // The dialect has no comments.
   void KeepAlive(const HeaderList&) override {}
 

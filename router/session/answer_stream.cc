@@ -72,7 +72,7 @@ bool AnswerStream::Take(absl::string_view bytes) {
   relay_.comments_pass = begun;
   const bool first = !relay_.any_event();
   result_ = relay_.Feed(writer_ ? writer_->Take(bytes) : bytes, now);
-  if (CallsMixedUp()) result_ = StreamRelay::Result::kMalformed;
+  if (writer_ && (writer_->mixed_up() || writer_->unreadable())) result_ = StreamRelay::Result::kMalformed;
   if (relay_.any_text()) {
     state_.silent_work.reset();
     const RequestFacts& facts = state_.facts();
@@ -133,7 +133,7 @@ std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended)
   }
   over_ = over_ || *ended;
   if (over_) return std::nullopt;
-  if (client_.gone()) return EndedBy(AttemptEnd::Kind::kClientGone);
+  if (client_.gone() || !client_.unfit().empty()) return ClientTakesNoMore(client_);
   const bool broken = result_ != Result::kGoOn && result_ != Result::kDone;
   over_ = broken && finished;
   if (over_) return std::nullopt;
@@ -170,7 +170,7 @@ asio::awaitable<AttemptEnd> AnswerStream::Finish() {
   if (writer_ && !relay_.done()) {
     relay_.Feed(writer_->Finish(), Now());
     const bool alive = co_await SendRest();
-    if (!alive) co_return EndedBy(AttemptEnd::Kind::kClientGone);
+    if (!alive) co_return ClientTakesNoMore(client_);
   }
   if (!relay_.finished()) {
     const bool garbage = UnfinishedBytes() > 0;
@@ -182,13 +182,13 @@ asio::awaitable<AttemptEnd> AnswerStream::Finish() {
   if (!relay_.done() && state_.request.endpoint != Endpoint::kResponses) {
     relay_.Flush();
     const bool flushed = co_await SendRest();
-    if (!flushed) co_return EndedBy(AttemptEnd::Kind::kClientGone);
+    if (!flushed) co_return ClientTakesNoMore(client_);
     alive = co_await delivery_.CloseStream(/*finish_reason=*/"");
   } else {
     alive = co_await client_.End();
   }
   if (alive && delivery_.cut_short()) co_return EndedBy(AttemptEnd::Kind::kCut);
-  co_return EndedBy(alive ? AttemptEnd::Kind::kFinished : AttemptEnd::Kind::kClientGone);
+  co_return alive ? EndedBy(AttemptEnd::Kind::kFinished) : ClientTakesNoMore(client_);
 }
 
 asio::awaitable<AttemptEnd> AnswerStream::SendAssembled() {
@@ -218,7 +218,7 @@ asio::awaitable<AttemptEnd> AnswerStream::SendAssembled() {
     alive = co_await SendPart(client_, piece);
   }
   if (alive && in_parts) alive = co_await client_.End();
-  if (!alive) co_return EndedBy(AttemptEnd::Kind::kClientGone);
+  if (!alive) co_return ClientTakesNoMore(client_);
   delivery_.OnWhole(state_.answer.output().value());
   co_return AttemptEnd();
 }

@@ -239,7 +239,7 @@ asio::awaitable<AttemptEnd> Attempt::ReadStream() {
   while (true) {
     const absl::StatusOr<bool> ended = co_await exchange_->ReadWhile(stream.NextWait(), take);
     // The relay counted and stored the piece, which may be half written: the client gets it whatever happened since.
-    if (stream.undelivered() && !co_await stream.Deliver()) co_return EndedBy(AttemptEnd::Kind::kClientGone);
+    if (stream.undelivered() && !co_await stream.Deliver()) co_return ClientTakesNoMore(state_.client());
     if (auto end = stream.Judge(ended)) co_return *std::move(end);
     if (stream.over()) break;
   }

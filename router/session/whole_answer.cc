@@ -86,7 +86,7 @@ asio::awaitable<std::optional<AttemptEnd>> WholeAnswer::Read() {
     if (passing_ || !HasRoom()) {
       if (held_.empty() && !passing_) co_return NoRoomForAnswer(state_);
       const bool alive = co_await PassHeld();
-      if (!alive) co_return EndedBy(AttemptEnd::Kind::kClientGone);
+      if (!alive) co_return ClientTakesNoMore(state_.client());
     }
     const absl::StatusOr<bool> ended = co_await ReadPiece();
     if (size_ > Longest()) co_return TooLong();
@@ -204,7 +204,7 @@ asio::awaitable<AttemptEnd> WholeAnswer::FinishSend(absl::string_view body) {
 }
 
 AttemptEnd WholeAnswer::Sent(bool alive) {
-  if (!alive) return EndedBy(AttemptEnd::Kind::kClientGone);
+  if (!alive) return ClientTakesNoMore(state_.client());
   if (state_.answer.usage) delivery_.OnWhole(state_.answer.usage->output.value());
   return AttemptEnd();
 }

@@ -177,11 +177,38 @@ TEST(MessageWriter, ArgumentsThatAreAnObjectAreItsText) {
   EXPECT_EQ(json::parse(*whole)["content"][0]["input"], json::parse(R"({"a":"\"1\""})"));
 }
 
-TEST(MessageWriter, ContentThatIsNoTextIsAnError) {
-  MessageWriter writer(0xa);
-  EXPECT_TRUE(absl::StrContains(writer.Take(Chunk(R"({"content":[{"type":"text","text":"a"}]})")), "event: error"));
-  EXPECT_FALSE(
-      MessageWriter(0xa).Whole(R"({"choices":[{"message":{"content":5},"finish_reason":"stop"}]})").has_value());
+TEST(MessageWriter, AListOfTextsIsText) {
+  const std::string delta = R"({"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]})";
+  const auto events = EventsOf(Chunk(delta) + kStopped + kUsageChunk);
+  ASSERT_GE(events.size(), 4u);
+  EXPECT_EQ(events[2]["delta"]["text"], "a");
+  EXPECT_EQ(events[3]["delta"]["text"], "b");
+  const auto whole = MessageWriter(0xa).Whole(R"({"choices":[{"message":)" + delta + R"(,"finish_reason":"stop"}]})");
+  ASSERT_TRUE(whole.has_value());
+  EXPECT_EQ(json::parse(*whole)["content"], json::parse(R"([{"type":"text","text":"ab"}])"));
+}
+
+TEST(MessageWriter, ContentThatIsNoTextIsUnreadableAndNotQuoted) {
+  for (const char* content : {R"([{"type":"image","data":"SECRET"}])", R"({"text":"SECRET"})", R"([["SECRET"]])"}) {
+    MessageWriter writer(0xa);
+    EXPECT_EQ(writer.Take(Chunk(absl::StrCat(R"({"content":)", content, "}"))), "") << content;
+    EXPECT_TRUE(writer.unreadable()) << content;
+    EXPECT_EQ(writer.Take(Chunk(R"({"content":"a"})")), "") << content;
+    EXPECT_EQ(MessageWriter(0xa).Whole(
+                  absl::StrCat(R"({"choices":[{"message":{"content":)", content, R"(},"finish_reason":"stop"}]})")),
+              std::nullopt);
+  }
+}
+
+TEST(MessageWriter, ACallMayHaveAnyIndex) {
+  for (const char* index : {"-1", "1000000000"}) {
+    const auto events = EventsOf(Chunk(absl::StrCat(R"({"tool_calls":[{"index":)", index,
+                                                    R"(,"id":"c","function":{"name":"f","arguments":"{}"}}]})")) +
+                                 kStopped + kUsageChunk);
+    ASSERT_GE(events.size(), 3u);
+    EXPECT_EQ(events[1]["content_block"]["type"], "tool_use");
+    EXPECT_EQ(events[events.size() - 2]["delta"]["stop_reason"], "tool_use") << index;
+  }
 }
 
 TEST(MessageWriter, AWholeChatIsAMessage) {

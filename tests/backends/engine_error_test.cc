@@ -109,6 +109,15 @@ TEST(ParseEngineError, BytesThatAreNotUtf8HaveNoKnownShape) {
   EXPECT_TRUE(ParseEngineError(500, "{\"message\":\"\xff\"}").unknown_shape);
 }
 
+TEST(ErrorInAnswer, AnAnswerOfNoKnownShapeIsNotQuoted) {
+  for (const char* answer : {R"({"choices":[{"delta":{"content":"SECRET"}}]})", R"({"error":["SECRET"]})", "SECRET"}) {
+    EXPECT_TRUE(ErrorInAnswer(answer).unknown_shape) << answer;
+    EXPECT_EQ(ErrorInAnswer(answer).message, "") << answer;
+    EXPECT_EQ(ParseEngineError(200, answer).message, "") << answer;
+    EXPECT_EQ(ParseEngineError(500, answer).message, answer);
+  }
+}
+
 TEST(ErrorInAnswer, ItsOwnStatusCountsAndElseItIsABadGateway) {
   EXPECT_EQ(ErrorInAnswer(R"({"error":{"message":"boom","code":429}})").status, 429);
   EXPECT_EQ(ErrorInAnswer(R"({"error":"full","error_type":"overloaded"})").status, 429);

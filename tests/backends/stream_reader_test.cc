@@ -166,6 +166,17 @@ TEST(ReadStreamEvent, ReasoningAndToolCallsAreText) {
       ReadData(Endpoint::kChat, R"({"choices":[{"delta":{"tool_calls":[{"function":{"arguments":""}}]}}]})").has_text);
 }
 
+TEST(ReadStreamEvent, ContentThatIsAListIsTextThatNoPromptCanContinue) {
+  for (const auto& [content, text] : {std::pair(R"([{"type":"text","text":"a"}])", true), std::pair("[]", false)}) {
+    const std::string body = std::string(R"({"choices":[{"delta":{"content":)") + content + "}}]}";
+    const StreamFacts facts = ReadData(Endpoint::kChat, body);
+    EXPECT_EQ(facts.has_text, text) << content;
+    EXPECT_EQ(facts.other_text, text) << content;
+    EXPECT_EQ(facts.content, "");
+    EXPECT_EQ(facts.only_text, "");
+  }
+}
+
 TEST(ReadStreamEvent, TextThatLooksLikeStructureIsOnlyText) {
   const StreamFacts facts = ReadData(
       Endpoint::kChat,

@@ -40,6 +40,12 @@ TEST(LineRules, ARunThatCostSeveralEnginesCountsMore) {
   EXPECT_EQ(EndOf(fault, 2 * kCostly), LineEnd::kFailed);
 }
 
+TEST(LineRules, ALineWhoseStreamMakesNoAnswerRunsOnceMore) {
+  const LineResult fault{.status = 502, .engine_fault = true, .unfit = true};
+  EXPECT_EQ(EndOf(fault, FaultsOf(fault)), LineEnd::kAgain);
+  EXPECT_EQ(EndOf(fault, 2 * FaultsOf(fault)), LineEnd::kFailed);
+}
+
 TEST(LineRules, AnErrorThatForbidsAnotherRunIsFinal) {
   EXPECT_EQ(EndOf({.status = 503, .never_retry = true}, 0), LineEnd::kFailed);
 }

@@ -96,6 +96,55 @@ TEST(LineSession, AnAnswerThatCanBeContinuedIsGatheredFromAStream) {
   EXPECT_TRUE(world.book.Of<RequestArrived>()[0].continues);
 }
 
+std::string DeltaJson(const std::string& delta, const std::string& finish = "null") {
+  return R"({"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":)" +
+         delta + R"(,"finish_reason":)" + finish + "}]}";
+}
+
+// An engine whose chat is a stream of these deltas.
+ScriptedEngine::Script Deltas(std::vector<std::string> deltas, int* runs) {
+  return [deltas = std::move(deltas), runs](EngineCall& call) {
+    ++*runs;
+    call.BeginStream();
+    for (const std::string& delta : deltas) call.Event(DeltaJson(delta));
+    call.Event(DeltaJson("{}", "\"stop\""));
+    call.Event(kUsage);
+    call.Chunk("data: [DONE]\n\n");
+    call.EndStream();
+  };
+}
+
+const std::string kAsk = R"({"model":"m","messages":[{"role":"user","content":"tell"}]})";
+
+TEST(LineSession, FieldsOfADeltaThatNoRuleKnowsAreInTheAnswer) {
+  int runs = 0;
+  OneLine line(Deltas({R"({"content":"a","function_call":{"name":"f","arguments":"{"}})",
+                       R"({"content":[{"type":"text","text":"b"}],"function_call":{"arguments":"}"}})"},
+                      &runs));
+  auto& [engine, world, inside, client] = line;
+  ASSERT_TRUE(world.Run(client, kAsk));
+  EXPECT_EQ(client.result().status, 200);
+  const Json message = Json::parse(client.TakeBody())["choices"][0]["message"];
+  EXPECT_EQ(message["content"], "ab");
+  EXPECT_EQ(message["function_call"], Json::parse(R"({"name":"f","arguments":"{}"})"));
+  EXPECT_EQ(runs, 1);
+}
+
+TEST(LineSession, AStreamThatMakesNoAnswerIsOneFaultOfItsEngine) {
+  for (const char* odd : {R"({"content":5})", R"({"tool_calls":{}})"}) {
+    int runs = 0;
+    OneLine line(Deltas({R"({"content":"a"})", odd, R"({"content":"b"})"}, &runs));
+    auto& [engine, world, inside, client] = line;
+    ASSERT_TRUE(world.Run(client, kAsk));
+    EXPECT_EQ(client.result().status, 502);
+    EXPECT_TRUE(client.result().engine_fault);
+    EXPECT_TRUE(client.result().unfit);
+    EXPECT_THAT(client.TakeBody(), ::testing::HasSubstr("makes no answer (delta field "));
+    EXPECT_EQ(runs, 1);
+    EXPECT_EQ(inside.usage.output, Tokens(0)) << "a fault is no answer";
+  }
+}
+
 // An engine that is aborted in the middle of its first answer, and gives a second one.
 struct TwoRuns {
   explicit TwoRuns(Config (*config)(const std::string&)) : world(config(engine.url())) {

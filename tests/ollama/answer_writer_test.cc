@@ -49,6 +49,49 @@ TEST(OllamaAnswer, EachTextIsALineAndTheLastOneCounts) {
   EXPECT_EQ(lines[2]["prompt_eval_duration"], 10'000'000);
 }
 
+TEST(OllamaAnswer, CallsMayHaveAnyIndex) {
+  AnswerWriter writer(Call::kChat, "m", At(0));
+  std::string out;
+  for (const char* index : {"1000000000", "-1"}) {
+    writer.Event(std::string(R"({"choices":[{"delta":{"tool_calls":[{"index":)") + index +
+                     R"(,"function":{"name":"f","arguments":"{}"}}]}}]})",
+                 kWhen, At(5), out);
+  }
+  writer.End(kWhen, At(5), out);
+  EXPECT_FALSE(writer.unfit());
+  EXPECT_EQ(Lines(out)[0]["message"]["tool_calls"].size(), 2u);
+}
+
+TEST(OllamaAnswer, AListOfTextsIsContent) {
+  AnswerWriter writer(Call::kChat, "m", At(0));
+  std::string out;
+  writer.Event(R"({"choices":[{"delta":{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}}]})", kWhen,
+               At(5), out);
+  EXPECT_EQ(Lines(out)[0]["message"]["content"], "ab");
+}
+
+TEST(OllamaAnswer, WhatTheDialectCannotSayMakesItUnfit) {
+  std::string calls;
+  for (int i = 0; i < 200; ++i) calls += (i > 0 ? ",{\"index\":" : "{\"index\":") + std::to_string(i) + "}";
+  for (const std::string& delta : {std::string(R"({"content":[{"type":"image"}]})"), std::string(R"({"content":5})"),
+                                   std::string(R"({"reasoning":{"a":1}})"), "{\"tool_calls\":[" + calls + "]}"}) {
+    AnswerWriter writer(Call::kChat, "m", At(0));
+    std::string out;
+    writer.Event(R"({"choices":[{"delta":)" + delta + "}]}", kWhen, At(5), out);
+    EXPECT_TRUE(writer.unfit()) << delta;
+    EXPECT_EQ(out, "") << delta;
+    AnswerWriter whole(Call::kChat, "m", At(0));
+    whole.Whole(R"({"choices":[{"message":)" + delta + "}]}", kWhen, At(5));
+    EXPECT_TRUE(whole.unfit()) << delta;
+  }
+  for (const char* nothing : {"null", "", " [DONE] "}) {
+    AnswerWriter writer(Call::kChat, "m", At(0));
+    std::string out;
+    writer.Event(nothing, kWhen, At(5), out);
+    EXPECT_FALSE(writer.unfit()) << nothing;
+  }
+}
+
 TEST(OllamaAnswer, CallsOfToolsThatAreTooLongAreDropped) {
   AnswerWriter writer(Call::kChat, "m", At(0));
   const std::string piece(64 << 10, 'x');

@@ -70,35 +70,36 @@ Written LineClient::Events(const HeaderList&, const std::vector<absl::string_vie
   }
   for (const absl::string_view piece : pieces) splitter_->Feed(piece);
   while (const auto event = splitter_->Next()) {
-    if (event->comment || error_) continue;
-    if (const absl::Status added = assembler_->Add(event->data); !added.ok()) Fail(added.message());
+    if (event->comment || !unfit_.empty()) continue;
+    if (const absl::Status added = assembler_->Add(event->data); !added.ok()) GiveUp(added.message());
   }
   too_long_ = too_long_ || assembler_->bytes() + splitter_->Rest().size() > kMost;
-  return gone() ? Written::kGone : Written::kAll;
+  return gone() || !unfit_.empty() ? Written::kGone : Written::kAll;
 }
 
-void LineClient::Fail(absl::string_view why) {
-  error_ = EngineFailure(EngineErrorKind::kGarbage, absl::StrCat("The engine's stream makes no answer (", why, ")."));
+void LineClient::GiveUp(absl::string_view why) {
+  unfit_ = absl::StrCat("The engine's stream makes no answer (", why, ").");
 }
 
 asio::awaitable<bool> LineClient::End() {
   ended_ = true;
-  if (assembler_ && !error_) {
+  if (assembler_ && unfit_.empty()) {
     auto answer = assembler_->Finish();
     if (answer.ok()) {
       body_.clear();
       while (answer->Write(kMost, &body_)) continue;
     } else {
-      Fail(answer.status().message());
+      GiveUp(answer.status().message());
     }
   }
-  co_return !gone();
+  co_return !gone() && unfit_.empty();
 }
 
 void LineClient::Forget() {
   body_.clear();
   splitter_.reset();
   assembler_.reset();
+  unfit_.clear();
   error_.reset();
   status_ = 0;
 }
@@ -117,6 +118,7 @@ LineResult LineClient::result() const {
     result.status = error_->status;
     result.never_retry = error_->never_retry;
     result.engine_fault = IsEngineFault(error_->reason);
+    result.unfit = !unfit_.empty();
     result.retry_after = error_->retry_after;
   } else if (ended_) {
     result.status = status_;

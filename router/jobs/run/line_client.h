@@ -1,7 +1,7 @@
 // The client of one line of a batch: it gathers the answer in memory.
 //
-// A whole answer is stored as it comes. The events of a stream become a whole answer. An answer longer than kMost bytes
-// is given up: the client is gone. Belongs to the loop of its session.
+// A whole answer is stored as it comes. The events of a stream become a whole answer; one that cannot is unfit. An
+// answer longer than kMost bytes is given up: the client is gone. Belongs to the loop of its session.
 #ifndef PENSTOCK_ROUTER_JOBS_RUN_LINE_CLIENT_H_
 #define PENSTOCK_ROUTER_JOBS_RUN_LINE_CLIENT_H_
 
@@ -38,6 +38,7 @@ class LineClient final : public Client {
   Written Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) override;
   boost::asio::awaitable<bool> FinishEvents() override { co_return !gone(); }
   boost::asio::awaitable<bool> End() override;
+  std::string unfit() const override { return unfit_; }
   void Forget() override;
   boost::asio::awaitable<bool> Error(const ApiError& error) override;
   void KeepAlive(const HeaderList&) override {}
@@ -56,7 +57,7 @@ class LineClient final : public Client {
   bool Fits(size_t more);
   void Go();
   // The stream makes no answer.
-  void Fail(absl::string_view why);
+  void GiveUp(absl::string_view why);
 
   const Endpoint endpoint_;
   std::string body_;
@@ -66,6 +67,7 @@ class LineClient final : public Client {
   bool too_long_ = false;
   std::optional<SseSplitter> splitter_;
   std::optional<StreamAssembler> assembler_;
+  std::string unfit_;
   std::optional<ApiError> error_;
   std::function<void()> on_gone_;
 };

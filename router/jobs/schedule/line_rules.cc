@@ -16,7 +16,7 @@ bool IsPassing(int status) {
 
 int FaultsOf(const LineResult& result) {
   if (!result.engine_fault) return 0;
-  return result.never_retry ? kCostly : 1;
+  return result.never_retry || result.unfit ? kCostly : 1;
 }
 
 LineEnd EndOf(const LineResult& result, int faults) {

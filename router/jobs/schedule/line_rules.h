@@ -2,7 +2,8 @@
 //
 // An answer is final where it ended well, or where the line itself is at fault. A refusal of the router and a fault of
 // an engine are never the answer of a line while its batch has time. Only a line with kMostFaults faults of engines
-// is given up, because it may be their cause. A run that cost several engines counts kCostly faults.
+// is given up, because it may be their cause. A run that cost several engines counts kCostly faults, and so does one
+// whose stream makes no answer: such a line runs twice.
 #ifndef PENSTOCK_ROUTER_JOBS_SCHEDULE_LINE_RULES_H_
 #define PENSTOCK_ROUTER_JOBS_SCHEDULE_LINE_RULES_H_
 
@@ -21,6 +22,7 @@ struct LineResult {
   int status = 0;             // 0: it ended without an answer, because the router ends or the batch does.
   bool never_retry = false;   // Another run would repeat effects, or cost further engines.
   bool engine_fault = false;  // An engine took the line and failed.
+  bool unfit = false;         // Its stream makes no answer. Another run most likely ends alike.
   std::optional<Duration> retry_after;
 };
 

@@ -105,9 +105,10 @@ ApiError CutByShutdown() {
 
 // Only a message that an engine wrote as one goes on to a client.
 static std::string MessageOf(const EngineError& engine) {
+  if (engine.unknown_shape && engine.in_answer)
+    return "The engine sent an error inside its answer, without a message that can be read.";
   if (engine.message.empty()) return "The engine reported an error without a message.";
   if (!engine.unknown_shape) return engine.message;
-  if (engine.in_answer) return "The engine sent an error inside its answer, without a message that can be read.";
   return absl::StrCat("The engine answered with status ", engine.status, " and without a JSON error message.");
 }
 

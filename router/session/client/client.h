@@ -66,6 +66,10 @@ class Client {
   // client has none, or is gone.
   virtual boost::asio::awaitable<LentSocket> Switch(const HeaderList&) { co_return LentSocket{}; }
 
+  // Why the answer so far cannot be given as this client needs it, as a sentence; empty: it can. The engine is at
+  // fault. Such a client takes nothing but an error any more, as if it were gone.
+  virtual std::string unfit() const { return ""; }
+
   // Answers with an error, or ends a stream with it. A whole answer that has begun breaks off: its connection ends.
   // False: the client is gone.
   virtual boost::asio::awaitable<bool> Error(const ApiError& error) = 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,7 @@ class ForwardingClient : public Client {
   boost::asio::awaitable<bool> FinishEvents() override { return client_.FinishEvents(); }
   boost::asio::awaitable<bool> End() override { return client_.End(); }
   boost::asio::awaitable<bool> Error(const ApiError& error) override { return client_.Error(error); }
+  std::string unfit() const override { return client_.unfit(); }
   void Forget() override { client_.Forget(); }
   void Detach() override { client_.Detach(); }
   void Attach() override { client_.Attach(); }

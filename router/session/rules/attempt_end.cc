@@ -120,8 +120,10 @@ Blame BlameOf(const AttemptEnd& end) {
       return Blame::kUnreached;
     case EngineErrorKind::kTimeout:
     case EngineErrorKind::kClosed:
-    case EngineErrorKind::kGarbage:
       return Blame::kBroken;
+    case EngineErrorKind::kGarbage:
+      // An answer that one client cannot take is whole: others may take it.
+      return end.hopeless ? Blame::kNone : Blame::kBroken;
     case EngineErrorKind::kServer:
     case EngineErrorKind::kPushedBack:
     case EngineErrorKind::kOverflow:

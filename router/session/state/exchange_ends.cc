@@ -10,6 +10,15 @@ AttemptEnd CountedShortage(const SessionState& state) {
 
 }  // namespace
 
+AttemptEnd ClientTakesNoMore(const Client& client) {
+  const std::string unfit = client.unfit();
+  if (unfit.empty() || client.gone()) return EndedBy(AttemptEnd::Kind::kClientGone);
+  AttemptEnd end = EngineFailed(EngineErrorKind::kGarbage, unfit);
+  // The same engine would say the same again, and the client may have a part.
+  end.hopeless = true;
+  return end;
+}
+
 AttemptEnd SaidByEngine(const SessionState& state, const EngineError& error, bool in_stream, bool resume_due) {
   if (DeniesModel(error)) state.loop.edge().report(state.replica(), EngineNews::kModelDenied);
   return EngineSaid(error, in_stream, resume_due);

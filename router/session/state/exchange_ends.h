@@ -36,6 +36,9 @@ class Interruption {
   const Ticket& ticket_;
 };
 
+// The end of an attempt whose client takes no more: it left, or the answer cannot be what it needs.
+AttemptEnd ClientTakesNoMore(const Client& client);
+
 // The end of an attempt whose read failed with `status`: an interruption, or the engine's failure.
 AttemptEnd ReadFailed(const SessionState& state, const Ticket& ticket, const absl::Status& status,
                       absl::string_view message, bool in_body);

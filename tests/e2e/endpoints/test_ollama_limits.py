@@ -94,3 +94,43 @@ def test_calls_of_tools_without_end_are_an_error(folder, engine, stream):
         assert answer.status == 502
         assert "too long for this dialect" in json.loads(answer.body.splitlines()[-1])["error"]
         wait_until(lambda: router.metrics().sum("penstock_buffered_bytes") == 0, 20, "all is given back")
+
+
+def in_form(delta, stream):
+    """An answer of the engine with these fields of its message."""
+    choice = {"index": 0, "delta" if stream else "message": delta, "finish_reason": "stop"}
+    answer = {"id": "x", "object": "chat.completion.chunk" if stream else "chat.completion", "choices": [choice]}
+    if not stream:
+        return http(200, answer)
+    return STREAM_HEAD + chunk("data: " + json.dumps(answer) + "\n\n") + chunk("data: [DONE]\n\n") + b"0\r\n\r\n"
+
+
+@pytest.fixture(scope="module")
+def served(folder):
+    with ScriptedEngine() as scripted, Router(folder, [scripted]) as router:
+        yield scripted, router
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("delta", [{"content": [{"type": "image"}]}, {"content": 5}, {"tool_calls": [
+    {"index": i, "function": {"name": "f", "arguments": "{}"}} for i in range(200)]}], ids=["image", "number", "calls"])
+def test_what_ollamas_dialect_cannot_say_is_garbage(served, delta, stream):
+    scripted, router = served
+    scripted.script = in_form(delta, stream)
+    garbage = router.metrics().sum("penstock_engine_errors_total", kind="garbage")
+    answer = send(router.address, request_bytes("/api/chat", {**WHOLE, "stream": stream}), timeout=20)
+    assert answer.status == 502
+    assert "this dialect cannot say" in json.loads(answer.body)["error"]
+    assert router.metrics().sum("penstock_engine_errors_total", kind="garbage") == garbage + 1
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("index", [10**9, -1])
+def test_a_call_of_any_index_and_a_list_of_texts_reach_ollamas_client(served, index, stream):
+    scripted, router = served
+    scripted.script = in_form({"content": [{"type": "text", "text": "yes"}], "tool_calls": [
+        {"index": index, "id": "c", "function": {"name": "f", "arguments": "{}"}}]}, stream)
+    answer = send(router.address, request_bytes("/api/chat", {**WHOLE, "stream": stream}), timeout=20)
+    messages = [json.loads(row)["message"] for row in answer.body.splitlines()]
+    assert answer.status == 200 and "".join(each["content"] for each in messages) == "yes"
+    assert [each["tool_calls"][0]["function"]["name"] for each in messages if "tool_calls" in each] == ["f"]

@@ -163,6 +163,29 @@ def test_a_fault_in_a_translated_stream_ends_it_with_an_error_event(chats, rest)
     assert "[DONE]" not in answer.body.decode()
 
 
+def with_content(content, stream):
+    whole = http(200, {"choices": [{"index": 0, "message": {"content": content}, "finish_reason": "stop"}]})
+    return STREAM_HEAD + delta(content=content) + END + USAGE + data("[DONE]") + b"0\r\n\r\n" if stream else whole
+
+
+@pytest.mark.parametrize(("stream", "content"), [
+    (stream, content) for stream in (True, False) for content in ([{"data": "SECRET"}], {"text": "SECRET"}, [["SECRET"]])])
+def test_content_that_a_message_cannot_say_is_garbage_and_in_no_log(chats, stream, content):
+    engine, router = chats
+    engine.script = with_content(content, stream)
+    garbage = router.metrics().sum("penstock_engine_errors_total", kind="garbage")
+    answer = send(router.address, request_bytes("/v1/messages", {**LEAST, "stream": stream}))
+    assert (answer.status, router.metrics().sum("penstock_engine_errors_total", kind="garbage")) == (502, garbage + 1)
+    assert "SECRET" not in answer.body.decode() + router.log()
+
+
+def test_a_list_of_texts_is_the_text_of_a_message(chats):
+    engine, router = chats
+    engine.script = with_content([{"type": "text", "text": "yes"}, {"type": "text", "text": " and no"}], stream=True)
+    with sdk(router).messages.stream(**LEAST) as stream:
+        assert stream.get_final_message().content[0].text == "yes and no"
+
+
 def test_calls_that_are_mixed_up_before_the_first_byte_are_garbage(chats):
     engine, router = chats
     engine.script = STREAM_HEAD + delta(tool_calls=[{"index": 0, "function": {"arguments": "{}"}}]) + END
