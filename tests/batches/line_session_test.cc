@@ -96,50 +96,42 @@ TEST(LineSession, AnAnswerThatCanBeContinuedIsGatheredFromAStream) {
   EXPECT_TRUE(world.book.Of<RequestArrived>()[0].continues);
 }
 
-std::string DeltaJson(const std::string& delta, const std::string& finish = "null") {
-  return R"({"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":)" +
-         delta + R"(,"finish_reason":)" + finish + "}]}";
-}
-
-// An engine whose chat is a stream of these deltas.
-ScriptedEngine::Script Deltas(std::vector<std::string> deltas, int* runs) {
-  return [deltas = std::move(deltas), runs](EngineCall& call) {
+// An engine whose completion is a stream of choices with these members.
+ScriptedEngine::Script Choices(std::vector<std::string> choices, int* runs) {
+  return [choices = std::move(choices), runs](EngineCall& call) {
     ++*runs;
     call.BeginStream();
-    for (const std::string& delta : deltas) call.Event(DeltaJson(delta));
-    call.Event(DeltaJson("{}", "\"stop\""));
+    for (const std::string& members : choices) call.Event(R"({"id":"c1","choices":[{"index":0,)" + members + "}]}");
+    call.Event(TextJson("", "\"stop\""));
     call.Event(kUsage);
     call.Chunk("data: [DONE]\n\n");
     call.EndStream();
   };
 }
 
-const std::string kAsk = R"({"model":"m","messages":[{"role":"user","content":"tell"}]})";
-
-TEST(LineSession, FieldsOfADeltaThatNoRuleKnowsAreInTheAnswer) {
+TEST(LineSession, FieldsThatNoRuleKnowsAreInTheAnswer) {
   int runs = 0;
-  OneLine line(Deltas({R"({"content":"a","function_call":{"name":"f","arguments":"{"}})",
-                       R"({"content":[{"type":"text","text":"b"}],"function_call":{"arguments":"}"}})"},
-                      &runs));
+  OneLine line(Choices({R"("text":"a","token_ids":[1])", R"("text":"b","token_ids":[2])"}, &runs),
+               Endpoint::kCompletions);
   auto& [engine, world, inside, client] = line;
-  ASSERT_TRUE(world.Run(client, kAsk));
+  ASSERT_TRUE(world.Run(client, kPrompt));
   EXPECT_EQ(client.result().status, 200);
-  const Json message = Json::parse(client.TakeBody())["choices"][0]["message"];
-  EXPECT_EQ(message["content"], "ab");
-  EXPECT_EQ(message["function_call"], Json::parse(R"({"name":"f","arguments":"{}"})"));
+  const Json choice = Json::parse(client.TakeBody())["choices"][0];
+  EXPECT_EQ(choice["text"], "ab");
+  EXPECT_EQ(choice["token_ids"], Json::parse("[1,2]"));
   EXPECT_EQ(runs, 1);
 }
 
 TEST(LineSession, AStreamThatMakesNoAnswerIsOneFaultOfItsEngine) {
-  for (const char* odd : {R"({"content":5})", R"({"tool_calls":{}})"}) {
+  for (const char* odd : {R"("text":5)", R"("text":["b"])"}) {
     int runs = 0;
-    OneLine line(Deltas({R"({"content":"a"})", odd, R"({"content":"b"})"}, &runs));
+    OneLine line(Choices({R"("text":"a")", odd, R"("text":"b")"}, &runs), Endpoint::kCompletions);
     auto& [engine, world, inside, client] = line;
-    ASSERT_TRUE(world.Run(client, kAsk));
+    ASSERT_TRUE(world.Run(client, kPrompt));
     EXPECT_EQ(client.result().status, 502);
     EXPECT_TRUE(client.result().engine_fault);
     EXPECT_TRUE(client.result().unfit);
-    EXPECT_THAT(client.TakeBody(), ::testing::HasSubstr("makes no answer (delta field "));
+    EXPECT_THAT(client.TakeBody(), ::testing::HasSubstr("makes no answer (choice field text)"));
     EXPECT_EQ(runs, 1);
     EXPECT_EQ(inside.usage.output, Tokens(0)) << "a fault is no answer";
   }

@@ -2,7 +2,8 @@
 import json
 
 import pytest
-from batch_jobs import begin, by_custom_id, client_of, finish, job_router, line, rows
+from batch_jobs import begin, by_custom_id, client_of, finish, line, rows
+from processes import Router
 from raw_http import chat, request_bytes, send
 from scripted_engine import MODEL, STREAM_HEAD, ScriptedEngine, chunk
 
@@ -19,8 +20,12 @@ def stream_of(*deltas):
 
 @pytest.fixture(scope="module")
 def served(folder):
-    with ScriptedEngine() as engine, job_router(folder, [engine]) as router:
-        yield engine, router
+    with ScriptedEngine() as engine:
+        # Only an engine that continues chats gets a line as a stream.
+        config = (f"replicas: [{{url: '{engine.url}', engine: vllm, model: {MODEL}, kv_tokens: 1000000}}]\n"
+                  f"state: {{path: {folder / 'state'}}}\n")
+        with Router(folder, config=config) as router:
+            yield engine, router
 
 
 def run(router, count):
