@@ -128,7 +128,8 @@ int RunCheck(const CheckOptions& options) {
   // The file may be meant for another machine.
   if (const auto closed = ClosedLog(*config)) std::cerr << config_file << ": warning: " << Harmless(*closed) << "\n";
   NameFindings names = CheckNames(*config);
-  for (const std::string& warning : names.warnings) std::cerr << config_file << ": warning: " << Harmless(warning) << "\n";
+  for (const std::string& warning : names.warnings)
+    std::cerr << config_file << ": warning: " << Harmless(warning) << "\n";
   if (std::string harm = HarmOfLog(config->log.path, *config); !harm.empty()) names.errors.push_back(std::move(harm));
   for (const std::string& error : names.errors) std::cerr << config_file << ": " << Harmless(error) << "\n";
   if (!names.errors.empty()) return 1;
