@@ -148,7 +148,7 @@ TEST(LoadClient, AReasonSteersNoTerminalAndIsShort) {
       case 1:
         return Json(503, R"({"error":{"code":")" + hostile + R"("}})");
       case 2:
-        return Json(429, "{}", "x-penstock-reason: \x1b[31mred\r\n");
+        return Json(429, "{}", "x-penstock-reason: \u202ered\r\n");
       default:
         return Chunked({R"(data: {"error":{"message":")" + hostile + "\"}}\n\n"});
     }
