@@ -205,14 +205,16 @@ bool WatchedCore::FitsAlone(const OpenRequest& request, const ReplicaSpec& spec)
 
 // An idle replica takes waiting requests, unless something is due at once. A request that failed there may go
 // elsewhere, and one that fits elsewhere only holds back those behind it. A parked stream is not due yet. A replica
-// whose node is closed is spared while another one serves the model. The check fails only where there is none of these.
+// whose node is closed is spared while another one serves the model, and so is one that was found slow or still. The
+// check fails only where there is none of these.
 void WatchedCore::CheckNothingWaitsForAnIdleReplica(const CoreView& view) {
   const std::optional<Instant> next = core_->NextDeadline();
   if (!variant_.gpu_wide || !broken_.empty() || (next && *next <= now)) return;
   for (size_t i = 0; i < fleet.replicas.size(); ++i) {
     const ReplicaSpec& spec = fleet.replicas[i];
     const bool idle = !spec.removed && health[i] == Health::kUp && view.replicas[i].running == 0 &&
-                      !view.replicas[i].node.closed &&
+                      !view.replicas[i].node.closed && view.replicas[i].grey.derate <= 1 &&
+                      !view.replicas[i].grey.stalled &&
                       std::all_of(spec.pools.begin(), spec.pools.end(), [&](const PoolShare& share) {
                         const PoolView& pool = view.pools[share.pool.value()];
                         return pool.promised == Amount(0) && pool.draining == Amount(0);

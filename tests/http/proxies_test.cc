@@ -20,6 +20,14 @@ constexpr char kBadHeaders[] = "penstock_bad_input_total{kind=\"proxy_header\"}"
 
 std::string Line(const std::string& client) { return absl::StrCat("PROXY TCP4 ", client, " 10.0.0.1 1 2\r\n"); }
 
+// A file that goes with this object. The router has to end before: it makes a log that was removed anew.
+struct PassingFile {
+  explicit PassingFile(std::filesystem::path at) : path(std::move(at)) {}
+  ~PassingFile() { std::filesystem::remove(path); }
+
+  const std::filesystem::path path;
+};
+
 class Proxies : public ::testing::Test {
  protected:
   explicit Proxies(const std::string& trusted = "127.0.0.1", int connections = 1000)
@@ -31,12 +39,11 @@ class Proxies : public ::testing::Test {
           config.admin_listen = "127.0.0.1:0";
           config.limits.max_connections = connections;
           config.limits.header_timeout = Duration::Seconds(5);
-          config.log.path = log_.string();
+          config.log.path = log_.path.string();
           config.log.all_decisions = true;
         }) {
     EXPECT_TRUE(router_.WaitUp());
   }
-  ~Proxies() override { std::filesystem::remove(log_); }
 
   std::unique_ptr<Wire> Begin(const std::string& bytes) const {
     auto wire = router_.Connect();
@@ -44,7 +51,7 @@ class Proxies : public ::testing::Test {
     return wire;
   }
   std::string Log() const {
-    std::ifstream file(log_);
+    std::ifstream file(log_.path);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   }
   bool Logged(const std::string& text) const {
@@ -58,7 +65,7 @@ class Proxies : public ::testing::Test {
 
   const std::string chat_ = PostJson("/v1/chat/completions", ChatBody());
   ScriptedEngine engine_;
-  const std::filesystem::path log_;
+  const PassingFile log_;
   TestServer router_;
 };
 
