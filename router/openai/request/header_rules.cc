@@ -87,8 +87,8 @@ constexpr HeaderNames<31> kNotForClients({"content-length",
                                           "www-authenticate",
                                           "x-sendfile"});
 // Those of browsers, and of proxies in front of the router.
-constexpr std::array<absl::string_view, 6> kNotForClientsFrom = {
-    "access-control-", "x-penstock-", "content-security-policy", "cross-origin-", "sec-", "x-accel-"};
+constexpr std::array<absl::string_view, 5> kNotForClientsFrom = {
+    "access-control-", "x-penstock-", "content-security-policy", "cross-origin-", "x-accel-"};
 
 bool IsSane(absl::string_view id) {
   return !id.empty() && id.size() <= kMaxRequestId &&

@@ -9,7 +9,8 @@ import threading
 
 import pytest
 from processes import BINARY, MODEL, ROOT, free_port, wait_until
-from scripted_engine import ScriptedEngine, http
+from scripted_engine import ScriptedEngine
+from scripted_engine import http as page
 
 
 def run(*arguments, **settings):
@@ -48,7 +49,7 @@ def test_check_live_fails_when_an_engine_disagrees(tmp_path, engine, replica, sa
 
 def test_check_live_prints_no_word_of_an_engine_that_steers_the_terminal(tmp_path):
     with ScriptedEngine() as scripted:
-        scripted.pages["/version"] = http(200, {"version": f"1\n{tmp_path}/fleet.yaml: ok\n\x1b]0;title\x07\u202e"})
+        scripted.pages["/version"] = page(200, {"version": f"1\n{tmp_path}/fleet.yaml: ok\n\x1b]0;title\x07\u202e"})
         ended = live(tmp_path, f"url: {scripted.url}, engine: vllm")
         assert "vllm 1?" in ended.stderr and "title" in ended.stderr, ended.stderr
         assert not set("\x1b\x07\u202e") & set(ended.stderr)
