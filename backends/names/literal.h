@@ -12,7 +12,7 @@ namespace penstock {
 // Null: the host is a name.
 inline std::optional<boost::asio::ip::address> AddressOfLiteral(const std::string& host) {
   boost::system::error_code no_literal;
-  const boost::asio::ip::address address = boost::asio::ip::make_address(host, no_literal);
+  boost::asio::ip::address address = boost::asio::ip::make_address(host, no_literal);
   if (no_literal) return std::nullopt;
   return address;
 }
