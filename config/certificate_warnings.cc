@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-constexpr int64_t kDay = 24 * 60 * 60;
+constexpr int64_t kDay = int64_t{24} * 60 * 60;
 // A certificate that ends within it deserves a warning.
 constexpr int64_t kSoon = 14 * kDay;
 

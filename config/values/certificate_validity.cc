@@ -17,7 +17,7 @@ struct FreeAll {
   void operator()(X509* certificate) const { X509_free(certificate); }
 };
 
-constexpr int64_t kDay = 24 * 60 * 60;
+constexpr int64_t kDay = int64_t{24} * 60 * 60;
 
 std::optional<int64_t> SecondsOf(const ASN1_TIME* moment) {
   const std::unique_ptr<ASN1_TIME, FreeAll> epoch(ASN1_TIME_set(nullptr, 0));
