@@ -20,8 +20,8 @@ struct ServeOptions {
   std::string listen;                 // Overrides the file.
   std::vector<std::string> replicas;  // Without a file.
 };
-// Of RunServe, in every thread that starts later. main blocks them first: a signal that comes while the options are
-// read waits for the router.
+// Blocks the signals that RunServe waits for, here and in every thread that starts later, and returns them. main calls
+// it first. A signal that comes while the options are read then waits for the router.
 sigset_t BlockServeSignals();
 int RunServe(const ServeOptions& options);
 

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As the kernel allows.
+// The kernel follows no longer chain of links.
 constexpr int kMostLinks = 40;
 
 bool IsSame(const fs::path& a, const fs::path& b) {

@@ -21,7 +21,7 @@ struct AnswerFacts {
   std::string status;         // Of a response, if it is a short word. Empty: none.
   bool choices = false;       // It has a choice, as every answer of a chat or a completion has.
   bool error = false;         // It is an error, although its status is 200.
-  // Neither an object in UTF-8 nor, one of BareAnswers(). All else is at its default.
+  // The answer is neither an object in UTF-8 nor one of BareAnswers(). All else is at its default.
   bool malformed = false;
 };
 

@@ -26,7 +26,7 @@ class NameLookUps {
   using Source = std::function<NameAnswer(const std::string& name)>;
   using Done = std::function<void(const NameAnswer& answer)>;
 
-  // Those of the process, by its system. They are never destroyed.
+  // The process shares one object, which asks the system. It is never destroyed.
   static NameLookUps& OfProcess();
   explicit NameLookUps(Source source);
 

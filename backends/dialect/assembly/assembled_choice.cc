@@ -100,7 +100,7 @@ absl::Status AssembledChoice::AddMember(JsonScanner& scanner, absl::string_view 
   if (key == "text" && endpoint == Endpoint::kCompletions && scanner.Peek() == '"') {
     return AppendText(scanner, &content_);
   }
-  // The answer has members of these names.
+  // The answer already has members of these names.
   const bool own = key == "delta" || key == "message" || key == "text";
   if (own || absl::StrContains(key, '\\')) return Unknown("choice", key);
   return more_.MergeMember(key, scanner, MergedValue::Texts::kReplace, &added_);

@@ -86,7 +86,7 @@ constexpr HeaderNames<31> kNotForClients({"content-length",
                                           "speculation-rules",
                                           "www-authenticate",
                                           "x-sendfile"});
-// Those of browsers, and of proxies in front of the router.
+// Headers with these beginnings steer browsers, or proxies in front of the router.
 constexpr std::array<absl::string_view, 5> kNotForClientsFrom = {
     "access-control-", "x-penstock-", "content-security-policy", "cross-origin-", "x-accel-"};
 
