@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "backends/dialect/finish_reason.h"
 #include "backends/dialect/usage_reader.h"
 #include "base/json_string.h"
