@@ -5,15 +5,16 @@ import re
 import subprocess
 
 import pytest
-from processes import MODEL, Router
+from processes import MODEL, Engine, Router
 from programs import CACHE, CONFINED
 
 QUESTION = "What does a penstock do?"
 
 
 @pytest.fixture(scope="module")
-def router(folder, engine):
-    with Router(folder, [engine]) as running:
+def router(folder):
+    # Codex's own instructions and tools are some 9,000 tokens.
+    with Engine(folder, max_model_len=32_768) as engine, Router(folder, [engine]) as running:
         yield running
 
 

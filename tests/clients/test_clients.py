@@ -46,7 +46,8 @@ def test_stream(program):
 def test_tool(program):
     answer = program.ask("tool")
     assert answer["name"] == "open_gate"
-    assert set(answer["arguments"]) == {"text"}, "as the simulated engine writes them"
+    assert answer["arguments"].keys() == {"centimetres"}, "as the tool's schema asks for"
+    assert isinstance(answer["arguments"]["centimetres"], int)
 
 
 def test_a_missing_model_is_the_clients_own_error(kind, program):

@@ -5,9 +5,9 @@ from pydantic import BaseModel
 
 
 class open_gate(BaseModel):
-    """The name of the class is the tool's. The simulated engine calls any tool with a text."""
+    """The name of the class is the tool's."""
 
-    text: str
+    centimetres: int
 
 
 def client(key="any", retries=0):

@@ -7,9 +7,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 
 class Gate(BaseModel):
-    """The simulated engine calls any tool with a text."""
-
-    text: str
+    centimetres: int
 
 
 def agent(model=MODEL, key="any", retries=0, tokens=8, **more):
