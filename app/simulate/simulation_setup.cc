@@ -24,7 +24,6 @@ namespace penstock {
 namespace {
 
 using bench::SimulatedArrival;
-using bench::SimulatedFleetSpec;
 using bench::SimulatedReplica;
 
 void SimulateRealReplicas(Config& config) {

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "app/top/top_text.h"
 #include "base/harmless.h"
 
 namespace penstock::top {
@@ -238,8 +239,7 @@ std::string GpuTimeOf(const Json& fleet) {
     absl::StrAppendFormat(&text, " %s %.0f%%", name, 100 * seconds / whole);
   }
   absl::StrAppendFormat(&text, ", %.2f productive hours", NumberOf(*found, "productive_gpu_hours"));
-  size_t pools = 0;
-  for (const Json& pool : fleet.at("pools")) pools += NumberOf(pool, "stranded") > 0 ? 1 : 0;
+  const auto pools = std::ranges::count_if(fleet.at("pools"), [](auto& of) { return NumberOf(of, "stranded") > 0; });
   if (pools > 0) absl::StrAppendFormat(&text, ", KV stranded on %d", pools);
   return text;
 }

@@ -100,7 +100,8 @@ std::string Span(double seconds) {
 }
 
 std::string Memory(double amount, bool in_bytes) {
-  return in_bytes ? absl::StrFormat(amount < 1e10 ? "%.2f GB" : "%.1f GB", amount * 1e-9) : Short(amount) + " tok";
+  if (!in_bytes) return Short(amount) + " tok";
+  return absl::StrFormat("%.*f GB", amount < 1e10 ? 2 : 1, amount * 1e-9);
 }
 
 }  // namespace penstock::top

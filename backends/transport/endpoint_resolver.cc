@@ -38,6 +38,7 @@ struct EndpointResolver::State : std::enable_shared_from_this<State> {
 
   std::vector<SocketAddress> At(const std::vector<asio::ip::address>& addresses) const {
     std::vector<SocketAddress> list;
+    list.reserve(addresses.size());
     for (const asio::ip::address& address : addresses) list.emplace_back(asio::ip::tcp::endpoint(address, port));
     return list;
   }

@@ -4,10 +4,10 @@ namespace penstock::bench {
 
 void FleetSimulation::AdvanceTo(Instant at) {
   if (!requests_) {
-    static const std::vector<SimulatedArrival> kNone;
+    static const std::vector<SimulatedArrival> none;
     endless_ = true;
-    requests_.emplace(kNone, engines_.size());
-    Start(kNone);
+    requests_.emplace(none, engines_.size());
+    Start(none);
   }
   while (events_.next_at() <= at) Handle(events_.Next());
 }
@@ -30,6 +30,7 @@ void FleetSimulation::EndStep(size_t replica, uint64_t serial) {
 void FleetSimulation::Die(size_t replica) {
   const std::vector<uint64_t> lost = requests_->Streams(replica);
   std::vector<simulated::SequenceId> sequences;
+  sequences.reserve(lost.size());
   for (const uint64_t request : lost) sequences.push_back(requests_->SequenceOf(request));
   engines_.Die(replica, sequences);
   const ReplicaId id(static_cast<uint32_t>(replica));
