@@ -93,7 +93,7 @@ asio::awaitable<void> Show(EventLoop& loop, std::string id, TenantId tenant, Cli
 
 // A batch that is being cancelled already stays so.
 jobs::JobResult<jobs::Batch> CancelIn(jobs::JobStore& store, TenantId tenant, const std::string& id) {
-  const jobs::JobResult<jobs::Batch> found = store.batches().Find(tenant, id);
+  jobs::JobResult<jobs::Batch> found = store.batches().Find(tenant, id);
   if (!found.ok() || found->status == jobs::BatchStatus::kCancelling) return found;
   if (!jobs::MayFollow(found->status, jobs::BatchStatus::kCancelling)) {
     return jobs::JobError{jobs::JobErrorKind::kConflict,
