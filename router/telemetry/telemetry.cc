@@ -108,6 +108,8 @@ void Telemetry::OnRequest(const RequestRecord& record) {
   if (waste > 0) state_->wasted[static_cast<size_t>(record.outcome)].fetch_add(waste, std::memory_order_relaxed);
 }
 
+void Telemetry::OnRefusal(int status) { state_->requests.OnRefusal(status); }
+
 WastedTokens Telemetry::Wasted() const {
   WastedTokens wasted{};
   for (size_t i = 0; i < wasted.size(); ++i) wasted[i] = state_->wasted[i].load(std::memory_order_relaxed);

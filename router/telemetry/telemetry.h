@@ -71,6 +71,8 @@ class Telemetry {
   BatchMetrics& batches();
   RealtimeMetrics& realtime();
   void OnRequest(const RequestRecord& record);
+  // An error with this status answers what is no request for an engine, or never became one.
+  void OnRefusal(int status);
   // Time inside AdmissionCore::Apply, without waiting for its lock.
   void OnDecision(Duration spent);
   void OnBadInput(BadInput kind);
