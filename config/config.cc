@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -87,6 +88,7 @@ absl::StatusOr<Config> ConfigFromUrls(const std::string& listen, const std::vect
   const absl::StatusOr<ListenAddress> address = ParseListen(config.listen);
   if (!address.ok()) return absl::InvalidArgumentError(absl::StrCat("--listen: ", address.status().message()));
   if (urls.empty()) return absl::InvalidArgumentError("--replica: at least one is required without --config");
+  std::set<std::string> known;
   for (const std::string& text : urls) {
     const absl::StatusOr<EngineUrl> url = ParseEngineUrl(text);
     if (!url.ok()) return absl::InvalidArgumentError(absl::StrCat("--replica: ", url.status().message()));
@@ -97,10 +99,8 @@ absl::StatusOr<Config> ConfigFromUrls(const std::string& listen, const std::vect
     ReplicaConfig replica;
     replica.id = absl::StrCat(url->Name(), url->base_path);
     replica.url = text;
-    for (const ReplicaConfig& other : config.replicas) {
-      if (other.id == replica.id)
-        return absl::InvalidArgumentError(absl::StrCat("--replica: ", text, " is given twice"));
-    }
+    if (!known.insert(url->Key()).second)
+      return absl::InvalidArgumentError(absl::StrCat("--replica: ", text, " is given twice"));
     config.replicas.push_back(std::move(replica));
   }
   return config;
