@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/keys/key_names.h"
 #include "config/read/draft.h"
@@ -18,7 +19,9 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kLongestFile = 4 << 20;
+constexpr size_t kLongestFile = 32 << 20;  // To load it takes about 1.5 GB and 15 s.
+constexpr absl::string_view kShorten =
+    ", the most of a configuration; keys without limits of their own can share a tenant, and entries fit one line each";
 
 std::string FolderOf(const std::string& file) { return std::filesystem::path(file).parent_path().string(); }
 
@@ -75,7 +78,9 @@ absl::StatusOr<Config> ParseConfig(absl::string_view yaml, const std::string& fi
 absl::StatusOr<Config> LoadConfigFile(const std::string& path, const LoadOptions& options) {
   const absl::StatusOr<std::string> yaml = ReadWholeFile(path, "", kLongestFile);
   if (!yaml.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ":1:1: ", yaml.status().message(), MeantFile(path)));
+    const bool too_long = absl::StrContains(yaml.status().message(), "is larger than");
+    const std::string advice = too_long ? std::string(kShorten) : MeantFile(path);
+    return absl::InvalidArgumentError(absl::StrCat(path, ":1:1: ", yaml.status().message(), advice));
   }
   return ParseConfig(*yaml, path, options);
 }

@@ -57,8 +57,8 @@ absl::StatusOr<EngineUrl> ParseEngineUrl(absl::string_view text);
 // of loopback and those that mean every address count as one host.
 bool Reaches(const EngineUrl& url, const ListenAddress& listener);
 
-// Only one of the listeners can have its address. They have the same socket, or one port and the same host, where one of
-// them may want every host. False where only a look-up of a name could tell, and for ports that the system chooses.
+// Only one of the listeners can have its address. They have the same socket, or one port and the same host, where one
+// of them may want every host. False where only a look-up of a name could tell, and for ports that the system chooses.
 bool Collide(const ListenAddress& a, const ListenAddress& b);
 
 }  // namespace penstock
