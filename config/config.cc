@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/keys/key_names.h"
 #include "config/read/draft.h"
@@ -17,7 +19,9 @@
 namespace penstock {
 namespace {
 
-constexpr size_t kLongestFile = 4 << 20;
+constexpr size_t kLongestFile = 32 << 20;  // To load it takes about 1.5 GB and 15 s.
+constexpr absl::string_view kShorten =
+    ", the most of a configuration; keys without limits of their own can share a tenant, and entries fit one line each";
 
 std::string FolderOf(const std::string& file) { return std::filesystem::path(file).parent_path().string(); }
 
@@ -74,7 +78,9 @@ absl::StatusOr<Config> ParseConfig(absl::string_view yaml, const std::string& fi
 absl::StatusOr<Config> LoadConfigFile(const std::string& path, const LoadOptions& options) {
   const absl::StatusOr<std::string> yaml = ReadWholeFile(path, "", kLongestFile);
   if (!yaml.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ":1:1: ", yaml.status().message(), MeantFile(path)));
+    const bool too_long = absl::StrContains(yaml.status().message(), "is larger than");
+    const std::string advice = too_long ? std::string(kShorten) : MeantFile(path);
+    return absl::InvalidArgumentError(absl::StrCat(path, ":1:1: ", yaml.status().message(), advice));
   }
   return ParseConfig(*yaml, path, options);
 }
@@ -87,6 +93,7 @@ absl::StatusOr<Config> ConfigFromUrls(const std::string& listen, const std::vect
   const absl::StatusOr<ListenAddress> address = ParseListen(config.listen);
   if (!address.ok()) return absl::InvalidArgumentError(absl::StrCat("--listen: ", address.status().message()));
   if (urls.empty()) return absl::InvalidArgumentError("--replica: at least one is required without --config");
+  std::set<std::string> known;
   for (const std::string& text : urls) {
     const absl::StatusOr<EngineUrl> url = ParseEngineUrl(text);
     if (!url.ok()) return absl::InvalidArgumentError(absl::StrCat("--replica: ", url.status().message()));
@@ -97,10 +104,8 @@ absl::StatusOr<Config> ConfigFromUrls(const std::string& listen, const std::vect
     ReplicaConfig replica;
     replica.id = absl::StrCat(url->Name(), url->base_path);
     replica.url = text;
-    for (const ReplicaConfig& other : config.replicas) {
-      if (other.id == replica.id)
-        return absl::InvalidArgumentError(absl::StrCat("--replica: ", text, " is given twice"));
-    }
+    if (!known.insert(url->Key()).second)
+      return absl::InvalidArgumentError(absl::StrCat("--replica: ", text, " is given twice"));
     config.replicas.push_back(std::move(replica));
   }
   return config;

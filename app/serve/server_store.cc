@@ -7,6 +7,7 @@
 #include "app/serve/server.h"
 #include "app/serve/server_parts.h"
 #include "base/clock.h"
+#include "router/telemetry/edge_metrics.h"
 
 namespace penstock {
 namespace {
@@ -27,7 +28,7 @@ absl::Status RouterServer::OpenStore(Parts& p) {
   const StateConfig& state = p.config.state;
   if (state.path.empty()) return absl::OkStatus();
   auto opened = jobs::JobThread::Open(state.path, StoreLimitsOf(state), [&p](const jobs::JobError& fault) {
-    p.telemetry.OnStoreFault(fault.kind);
+    p.telemetry.store().OnFault(fault.kind);
     if (!p.edge.store_lines.Allow(Now())) return;
     DecisionEntry entry;
     entry.kind = DecisionEntry::Kind::kError;

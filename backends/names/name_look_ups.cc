@@ -38,7 +38,7 @@ struct NameLookUps::State : std::enable_shared_from_this<NameLookUps::State> {
     const auto [at, fresh] = waiting.try_emplace(name);
     at->second.push_back(std::move(done));
     if (fresh) queue.Add(name);
-    return queue.Begin();
+    return queue.Begin(Now());
   }
 
   void Start(std::vector<std::string> names) {
@@ -48,34 +48,65 @@ struct NameLookUps::State : std::enable_shared_from_this<NameLookUps::State> {
       try {
         std::thread([self = shared_from_this(), name] { self->Run(name); }).detach();
       } catch (const std::system_error& none) {
-        for (std::string& next : Finish(name, NameAnswer{none.code(), {}}, Duration()))
-          names.push_back(std::move(next));
+        for (std::string& next : Finish(name, NameAnswer{none.code(), {}})) names.push_back(std::move(next));
       }
+    }
+    WatchHung();
+  }
+
+  // Begins the look-ups of names that wait until others count as hung. No other event would.
+  void WatchHung() {
+    {
+      const std::lock_guard lock(mutex);
+      if (watches || !queue.WaitsForHung()) return;
+      watches = true;
+    }
+    try {
+      std::thread([self = shared_from_this()] { self->AwaitHung(); }).detach();
+    } catch (const std::system_error&) {
+      const std::lock_guard lock(mutex);
+      watches = false;
+    }
+  }
+
+  void AwaitHung() {
+    bool more = true;
+    while (more) {
+      std::this_thread::sleep_for(ToChrono(kLook));
+      std::vector<std::string> next;
+      {
+        const std::lock_guard lock(mutex);
+        next = queue.Begin(Now());
+        more = watches = queue.WaitsForHung();
+      }
+      Start(std::move(next));
     }
   }
 
   void Run(const std::string& name) {
-    const Instant began = Now();
     const NameAnswer answer = source(name);
-    Start(Finish(name, answer, Now() - began));
+    Start(Finish(name, answer));
   }
 
   // The names whose turn it is then.
-  std::vector<std::string> Finish(const std::string& name, const NameAnswer& answer, Duration took) {
+  std::vector<std::string> Finish(const std::string& name, const NameAnswer& answer) {
     std::vector<Done> all;
     std::vector<std::string> next;
     {
       const std::lock_guard lock(mutex);
       all = std::move(waiting.extract(name).mapped());
-      queue.End(name, took);
-      next = queue.Begin();
+      queue.End(name, Now());
+      next = queue.Begin(Now());
     }
     for (const Done& done : all) done(answer);
     return next;
   }
 
+  static constexpr Duration kLook = Duration::Milliseconds(250);
+
   const Source source;
   std::mutex mutex;
+  bool watches = false;                                         // Guarded: a thread waits for look-ups to hang.
   LookUpQueue queue;                                            // Guarded.
   absl::flat_hash_map<std::string, std::vector<Done>> waiting;  // Guarded: by the name that waits or runs.
 };

@@ -2,7 +2,8 @@
 //
 // The system's look-up blocks, has no time limit and cannot be ended. So each one has a thread of its own, which may
 // outlive the caller, its loop and main(). A name that is being looked up is not looked up twice: who asks gets the
-// same answer. look_up_queue.h bounds the threads. Thread-safe. Cost: a thread per look-up, about 50 microseconds.
+// same answer. look_up_queue.h bounds the threads. Names that hang delay the others by little more than a second.
+// Thread-safe. Cost: a thread per look-up, about 50 microseconds.
 #ifndef PENSTOCK_BACKENDS_NAMES_NAME_LOOK_UPS_H_
 #define PENSTOCK_BACKENDS_NAMES_NAME_LOOK_UPS_H_
 

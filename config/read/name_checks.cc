@@ -136,7 +136,7 @@ void CheckReplicaNames(const Draft& draft) {
     const absl::StatusOr<EngineUrl> url = ParseEngineUrl(replica.url);
     bool same_url = false;
     if (url.ok()) {
-      if (const auto first = engines.Claim(absl::StrCat(url->Name(), url->base_path), replica, owner)) {
+      if (const auto first = engines.Claim(url->Key(), replica, owner)) {
         same_url = true;
         map.Fail("url", absl::StrCat("duplicate url, already the engine of ", *first));
       }

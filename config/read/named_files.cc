@@ -91,7 +91,8 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path, const std::st
     return absl::InvalidArgumentError(absl::StrCat("cannot read ", full.string(), ": ", std::strerror(errno)));
   }
   if (content.size() > limit) {
-    return absl::InvalidArgumentError(absl::StrCat(full.string(), " is larger than ", limit, " bytes"));
+    const std::string most = limit % (1 << 20) == 0 ? absl::StrCat(limit >> 20, " MiB") : absl::StrCat(limit, " bytes");
+    return absl::InvalidArgumentError(absl::StrCat(full.string(), " is larger than ", most));
   }
   return content;
 }

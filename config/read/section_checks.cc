@@ -18,10 +18,10 @@ void CheckSection(Config& config, const MapReader& map, Draft&) {
   }
   const absl::StatusOr<ListenAddress> clients = ParseListen(config.listen);
   const absl::StatusOr<ListenAddress> admin = ParseListen(config.admin_listen);
-  const bool free_port = admin.ok() && admin->socket_path.empty() && admin->tcp.port == 0;
-  if (clients.ok() && admin.ok() && *clients == *admin && !free_port) {
-    map.Fail("admin_listen", "is the address of listen; leave it out to have both on one listener");
-  }
+  if (!clients.ok() || !admin.ok() || !Collide(*clients, *admin)) return;
+  const std::string other = *clients == *admin ? "" : absl::StrCat(" ", config.listen, ", or a part of it");
+  map.Fail("admin_listen",
+           absl::StrCat("is the address of listen", other, "; leave it out to have both on one listener"));
 }
 
 void CheckSection(GpuConfig& gpu, const MapReader& map, Draft&) {

@@ -21,6 +21,9 @@ Examples: `config/examples/`. `penstock check --config FILE` checks a file and p
 
 * A file is YAML. An unknown or duplicate key, a missing unit or a value out of range stops the start with
   `file:line:column: key: what is wrong and the bound`.
+* A file has 32 MiB at most. A tenant with a hashed key takes about 110 bytes, so that is 300,000 tenants. 100,000 of them
+  take 5 s of one core and 0.4 GB to load, and 0.8 GB with the first reload. Callers without limits of their own can
+  share a tenant: it may have many keys.
 * A size has a unit: `B kB MB GB TB` (powers of 1000) or `KiB MiB GiB TiB` (powers of 1024).
 * A duration has a unit: `ns us ms s m h d`.
 * A whole number may end in `k` (thousand) or `M` (million).

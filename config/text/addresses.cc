@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -120,6 +122,26 @@ bool IsSameHost(const std::string& a, const std::string& b) {
   return first.ok() && second.ok() && *first == *second;
 }
 
+// The address of a host that needs no look-up.
+std::optional<AddressBytes> AddressOf(const std::string& host) {
+  const absl::StatusOr<AddressRange> address =
+      ParseAddressRange(absl::EqualsIgnoreCase(host, "localhost") ? "127.0.0.1" : host);
+  if (!address.ok()) return std::nullopt;
+  return address->first;
+}
+
+// Of all hosts of IPv4, or with IPv6 of all at all.
+bool Covers(const std::string& any, const std::string& other) {
+  const bool four = any.empty() || any == "0.0.0.0";
+  if (!four) return IsSameHost(any, "::");
+  const std::optional<AddressBytes> address = AddressOf(other);
+  return other.empty() || (address && ParseAddressRange("0.0.0.0/0")->Holds(*address));
+}
+
+bool IsLocalhost(const std::string& name, const std::string& other) {
+  return absl::EqualsIgnoreCase(name, "localhost") && (IsSameHost(other, "127.0.0.1") || IsSameHost(other, "::1"));
+}
+
 bool IsBarePort(absl::string_view text) {
   uint32_t port = 0;
   return absl::SimpleAtoi(text, &port) && port <= 65'535;
@@ -210,6 +232,18 @@ std::string EngineUrl::Name() const {
   return socket_path.empty() ? address.Text() : absl::StrCat("unix:", socket_path);
 }
 
+std::string EngineUrl::Key() const {
+  if (!socket_path.empty()) return absl::StrCat("unix:", socket_path, base_path);
+  const bool any = address.host == "0.0.0.0" || IsSameHost(address.host, "::");
+  const std::optional<AddressBytes> bytes = AddressOf(any ? "localhost" : address.host);
+  absl::string_view name = address.host;
+  absl::ConsumeSuffix(&name, ".");
+  const std::string host =
+      bytes ? absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()))
+            : absl::AsciiStrToLower(name);
+  return absl::StrCat(host, ":", address.port, base_path);
+}
+
 bool EngineUrl::IsLoopback() const {
   const absl::string_view host = address.host;
   return absl::EqualsIgnoreCase(host, "localhost") || host == "::1" || absl::StartsWith(host, "127.");
@@ -220,6 +254,15 @@ bool Reaches(const EngineUrl& url, const ListenAddress& listener) {
   if (url.address.port != listener.tcp.port) return false;
   return IsSameHost(url.address.host, listener.tcp.host) ||
          (IsLoopbackOrAny(url.address.host) && IsLoopbackOrAny(listener.tcp.host));
+}
+
+bool Collide(const ListenAddress& a, const ListenAddress& b) {
+  if (!a.socket_path.empty() || !b.socket_path.empty()) return a.socket_path == b.socket_path;
+  if (a.tcp.port != b.tcp.port || a.tcp.port == 0) return false;
+  const std::string& first = a.tcp.host;
+  const std::string& second = b.tcp.host;
+  return IsSameHost(first, second) || IsLocalhost(first, second) || IsLocalhost(second, first) ||
+         Covers(first, second) || Covers(second, first);
 }
 
 }  // namespace penstock

@@ -41,6 +41,8 @@ struct EngineUrl {
   std::string socket_path;
   // "host:port" or "unix:/path": the default id of a replica.
   std::string Name() const;
+  // Equal for all spellings of one address, and with Name() for no two others.
+  std::string Key() const;
   // The engine is on this machine.
   bool IsLoopback() const;
   bool operator==(const EngineUrl&) const = default;
@@ -54,6 +56,10 @@ absl::StatusOr<EngineUrl> ParseEngineUrl(absl::string_view text);
 // Requests to the engine would come to the listener: the same socket, or the same port of the same host. All addresses
 // of loopback and those that mean every address count as one host.
 bool Reaches(const EngineUrl& url, const ListenAddress& listener);
+
+// Only one of the listeners can have its address. They have the same socket, or one port and the same host, where one
+// of them may want every host. False where only a look-up of a name could tell, and for ports that the system chooses.
+bool Collide(const ListenAddress& a, const ListenAddress& b);
 
 }  // namespace penstock
 

@@ -138,6 +138,11 @@ asio::awaitable<void> AnswerFull(Answer& answer) {
   co_await answer.Error(full);
 }
 
+// Sessions and TurnAway count their own answers. A probe that finds the router not ready is no refusal.
+void CountRefusal(EventLoop& loop, const Answer& answer) {
+  if (answer.refusal() != 0) loop.edge().telemetry->OnRefusal(answer.refusal());
+}
+
 asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientChannel& client, ClientRequest& request,
                                   const RouteMatch& match, Answer& answer) {
   switch (match.route) {
@@ -147,8 +152,7 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientChannel& client, Client
     case Route::kStoredResponse:
     case Route::kOllama:
     case Route::kOllamaPage:
-      co_await RefuseContentType(loop, request, match, answer);
-      break;
+      break;  // Requests for an engine.
     case Route::kModels:
     case Route::kModel:
       co_await AnswerModels(loop, request, match, answer);
@@ -237,6 +241,7 @@ asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientChannel& client, Clie
   const RouteMatch match = FindRoute(loop, client, request);
   if (client.use() == ClientChannel::Use::kSpare && !match.admin) {
     co_await AnswerFull(answer);
+    CountRefusal(loop, answer);
     co_return false;
   }
   if (TakesBody(match, FindHeader(request.headers, "content-type"))) {
@@ -248,9 +253,12 @@ asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientChannel& client, Clie
   } else if (match.route == Route::kWrongMethod && answer.cross_origin() &&
              IsPreflight(request.method, request.headers)) {
     co_await AnswerPreflight(loop, request, match, answer);
+  } else if (match.route == Route::kGenerate) {
+    co_await RefuseContentType(loop, request, match, answer);
   } else {
     NoteCaller(loop, request, match, line.get());
     co_await AnswerRoute(loop, client, request, match, answer);
+    CountRefusal(loop, answer);
   }
   co_return answer.CanTakeAnother();
 }
@@ -260,6 +268,7 @@ asio::awaitable<void> RefuseRequest(EventLoop& loop, ClientChannel& client, cons
   if (error.reason == LabelOf(TurnedAway::kBodyMemory)) loop.edge().telemetry->OnTurnedAway(TurnedAway::kBodyMemory);
   const std::unique_ptr<AccessLine> line = AccessLine::Begin(loop, client, head, 0, answer);
   co_await AnswerError(loop, answer, error);
+  CountRefusal(loop, answer);
   if (line && error.bad_input) line->record()->reason = std::string(LabelOf(*error.bad_input));
 }
 

@@ -23,8 +23,10 @@ namespace {
 constexpr absl::string_view kPageType = "application/json; charset=utf-8";
 
 asio::awaitable<void> Refuse(EventLoop& loop, Client& answer, const ApiError& error) {
-  if (error.bad_input) loop.edge().telemetry->OnBadInput(*error.bad_input);
+  Telemetry& telemetry = *loop.edge().telemetry;
+  if (error.bad_input) telemetry.OnBadInput(*error.bad_input);
   co_await answer.Error(error);
+  telemetry.OnRefusal(error.status);
 }
 
 ApiError UnknownModel(absl::string_view name) {
@@ -142,7 +144,7 @@ asio::awaitable<void> AnswerOllama(EventLoop& loop, Client& answer, absl::string
   const auto caller = loop.fleet()->tenants.Identify(*request.headers);
   const ApiError* denied = std::get_if<ApiError>(&caller);
   if (denied != nullptr && page != "version") {
-    co_await answer.Error(*denied);
+    co_await Refuse(loop, answer, *denied);
   } else if (page == "chat" || page == "generate") {
     const Call call = page == "chat" ? Call::kChat : Call::kGenerate;
     co_await Converse(loop, answer, call, std::move(request), account);

@@ -6,6 +6,8 @@
 #include "absl/time/clock.h"
 #include "base/clock.h"
 #include "router/http/pages/ollama_text.h"
+#include "router/live/aside/run_aside.h"
+#include "router/live/loop_turn.h"
 #include "router/ollama/error_form.h"
 #include "router/session/rules/attempt_end.h"
 
@@ -22,8 +24,8 @@ constexpr absl::string_view kJson = "application/json; charset=utf-8";
 std::string WrittenNow() { return OllamaTime(absl::Now()); }
 
 Written OllamaClient::Whole(int status, absl::string_view, const HeaderList& headers, absl::string_view body) {
-  out_ = writer_.Whole(body, WrittenNow(), Now());
-  if (writer_.unfit()) return Written::kGone;
+  out_ = writer_->Whole(body, WrittenNow(), Now());
+  if (writer_->unfit()) return Written::kGone;
   return client().Whole(status, kJson, headers, out_);
 }
 
@@ -34,21 +36,21 @@ void OllamaClient::BeginWhole(absl::string_view, const HeaderList& headers, std:
 Written OllamaClient::Part(absl::string_view bytes) {
   if (client().gone()) return Written::kGone;
   if (trouble_ != Trouble::kNone) return Written::kAll;
-  const size_t size = out_.size() + bytes.size();
+  const size_t size = whole_.size() + bytes.size();
   // The object that is made of the bytes lives beside them.
   if (size > longest_) {
     Drop(Trouble::kTooLong);
   } else if (!memory_.Hold(2 * size)) {
     Drop(Trouble::kNoMemory);
   } else {
-    out_.append(bytes.data(), bytes.size());
+    whole_.Add(bytes);
   }
   return Written::kAll;
 }
 
 void OllamaClient::Drop(Trouble trouble) {
   trouble_ = trouble;
-  std::string().swap(out_);
+  whole_ = TextParts();
   memory_.Hold(0);
 }
 
@@ -69,13 +71,13 @@ Written OllamaClient::Events(const HeaderList& headers, const std::vector<absl::
   const std::string when = WrittenNow();
   const Instant now = Now();
   while (const auto event = splitter_.Next()) {
-    if (!event->comment) writer_.Event(event->data, when, now, out_);
+    if (!event->comment) writer_->Event(event->data, when, now, out_);
   }
-  if (client().gone() || writer_.unfit()) return Written::kGone;
-  if (trouble_ == Trouble::kNone && writer_.too_long()) trouble_ = Trouble::kTooLong;
-  if (trouble_ == Trouble::kNone && !memory_.Hold(2 * writer_.gathered())) {
+  if (client().gone() || writer_->unfit()) return Written::kGone;
+  if (trouble_ == Trouble::kNone && writer_->too_long()) trouble_ = Trouble::kTooLong;
+  if (trouble_ == Trouble::kNone && !memory_.Hold(2 * writer_->gathered())) {
     trouble_ = Trouble::kNoMemory;
-    writer_.DropCalls();
+    writer_->DropCalls();
   }
   if (out_.empty()) return Written::kAll;
   Begin();
@@ -83,34 +85,64 @@ Written OllamaClient::Events(const HeaderList& headers, const std::vector<absl::
 }
 
 asio::awaitable<bool> OllamaClient::EndGathered() {
-  std::string whole;
-  if (trouble_ == Trouble::kNone) whole = writer_.Whole(out_, WrittenNow(), Now());
-  if (writer_.unfit()) co_return false;
-  if (trouble_ == Trouble::kNone && writer_.too_long()) trouble_ = Trouble::kTooLong;
+  if (trouble_ == Trouble::kNone) co_await Translate();
+  if (writer_->unfit()) co_return false;
+  if (trouble_ == Trouble::kNone && writer_->too_long()) trouble_ = Trouble::kTooLong;
   if (trouble_ != Trouble::kNone) {
     const ApiError error = ErrorOf(trouble_);
     co_return co_await Error(error);
   }
-  out_ = std::move(whole);
-  memory_.Hold(out_.capacity());
+  memory_.Hold(whole_.size());
   const HeaderList headers = *std::move(headers_);
   headers_.reset();
-  co_return co_await SendWhole(client(), status_, kJson, headers, out_);
+  if (whole_.parts().size() == 1) {
+    co_return co_await SendWhole(client(), status_, kJson, headers, whole_.parts().front());
+  }
+  client().BeginWhole(kJson, headers, whole_.size());
+  for (std::string& part : whole_.parts()) {
+    const bool alive = co_await SendPart(client(), part);
+    if (!alive) co_return false;
+    std::string().swap(part);
+    co_await LetOthersRun(loop_);
+  }
+  co_return co_await client().End();
+}
+
+asio::awaitable<void> OllamaClient::Translate() {
+  const bool long_one = whole_.size() >= kWorthRunningAside;
+  // The work has a writer of its own, which goes on here behind it.
+  auto work = [writer = *writer_, body = std::move(whole_), when = WrittenNow(), now = Now()]() mutable {
+    TextParts made(writer.Whole(body.Join(), when, now));
+    return std::pair(std::move(writer), std::move(made));
+  };
+  whole_ = TextParts();
+  if (!long_one) {
+    auto [writer, made] = work();
+    Take(std::move(writer), std::move(made));
+  } else {
+    auto [writer, made] = co_await RunAside(loop_, std::move(work));
+    Take(std::move(writer), std::move(made));
+  }
+}
+
+void OllamaClient::Take(AnswerWriter writer, TextParts made) {
+  writer_.emplace(std::move(writer));
+  whole_ = std::move(made);
 }
 
 std::string OllamaClient::unfit() const {
-  return writer_.unfit() ? "The engine's answer has content or calls of tools that this dialect cannot say." : "";
+  return writer_->unfit() ? "The engine's answer has content or calls of tools that this dialect cannot say." : "";
 }
 
 asio::awaitable<bool> OllamaClient::End() {
   if (headers_) co_return co_await EndGathered();
-  if (writer_.unfit()) co_return false;
+  if (writer_->unfit()) co_return false;
   if (trouble_ != Trouble::kNone) {
     const ApiError error = ErrorOf(trouble_);
     co_return co_await Error(error);
   }
   out_.clear();
-  writer_.End(WrittenNow(), Now(), out_);
+  writer_->End(WrittenNow(), Now(), out_);
   Begin();
   const bool alive = co_await SendPart(client(), out_);
   if (!alive) co_return false;

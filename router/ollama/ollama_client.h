@@ -19,6 +19,7 @@
 #include "router/ollama/answer_writer.h"
 #include "router/session/client/forwarding_client.h"
 #include "router/session/state/answer_memory.h"
+#include "router/session/state/text_parts.h"
 
 namespace penstock::ollama {
 
@@ -30,6 +31,7 @@ class OllamaClient final : public ForwardingClient {
   // `account` pays for the memory of gathered bytes.
   OllamaClient(EventLoop& loop, Client& client, AnswerWriter writer, uint64_t account)
       : ForwardingClient(client),
+        loop_(loop.io()),
         writer_(std::move(writer)),
         memory_(loop.edge(), loop.fleet()->config().limits.max_answer_memory, account),
         longest_(LongestAtOnce(loop.fleet()->config().limits.max_answer)) {}
@@ -51,17 +53,22 @@ class OllamaClient final : public ForwardingClient {
 
   void Begin();
   boost::asio::awaitable<bool> EndGathered();
+  // Makes the object of the gathered bytes; of many bytes on a thread of its own.
+  boost::asio::awaitable<void> Translate();
+  void Take(AnswerWriter writer, TextParts made);
   // The answer cannot be given as what it is: it is let go.
   void Drop(Trouble trouble);
   ApiError ErrorOf(Trouble trouble) const;
 
-  AnswerWriter writer_;
+  boost::asio::io_context& loop_;
+  std::optional<AnswerWriter> writer_;  // Always set.
   AnswerMemory memory_;
   const size_t longest_;
   Trouble trouble_ = Trouble::kNone;
   int status_ = http_status::kOk;
   SseSplitter splitter_;
-  std::string out_;                    // Written last, or gathered.
+  std::string out_;                    // Written last.
+  TextParts whole_;                    // Gathered, then the object that is made of it.
   std::optional<HeaderList> headers_;  // Set for a whole answer that gathers.
   HeaderList first_headers_;           // Set for a stream.
   bool begun_lines_ = false;

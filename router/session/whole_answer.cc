@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/dialect/engine_error.h"
-#include "router/anthropic/message_writer.h"
+#include "router/live/aside/run_aside.h"
 #include "router/session/answer_stream.h"
 
 namespace penstock {
@@ -13,7 +13,7 @@ namespace asio = boost::asio;
 namespace {
 
 // A longer write may hold the loop for too long.
-constexpr size_t kLongestWrite = 256 << 10;
+constexpr size_t kLongestWrite = TextParts::kPart;
 
 AttemptEnd TooLong() {
   return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is longer than limits.max_answer.");
@@ -58,10 +58,11 @@ asio::awaitable<AttemptEnd> WholeAnswer::SendMerged(absl::string_view body) {
 asio::awaitable<AttemptEnd> WholeAnswer::RunTranslated() {
   turn_.Restart(Now());
   const size_t longest = LongestAtOnce(state_.limits->max_answer);
+  TextParts chat;
   bool more = true;
   while (more) {
     // The message that is made of the bytes lives beside them.
-    if (!memory_.Hold(2 * (held_.size() + AnswerMemory::kBlock))) co_return NoRoomForAnswer(state_);
+    if (!memory_.Hold(2 * (size_ + AnswerMemory::kBlock))) co_return NoRoomForAnswer(state_);
     const absl::StatusOr<bool> ended = co_await ReadPiece();
     if (size_ > Longest()) co_return TooLong();
     if (size_ > longest) co_return TooLongToTranslate(longest);
@@ -70,15 +71,46 @@ asio::awaitable<AttemptEnd> WholeAnswer::RunTranslated() {
                            /*in_body=*/true);
     }
     if (malformed_) co_return NoObject();
+    chat.Add(held_);
+    held_.clear();
     more = !*ended;
     if (more) co_await Step();
   }
-  const AnswerFacts chat = ReadAnswer(Endpoint::kChat, held_);
-  if (chat.error) co_return SaidByEngine(state_, ErrorInAnswer(held_), /*in_stream=*/false, delivery_.resume_due());
-  const std::optional<std::string> message = anthropic::MessageWriter(state_.Unique()).Whole(held_);
-  if (chat.malformed || !message) co_return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is no chat.");
-  if (auto end = SendNow(*message, ReadAnswer(Endpoint::kMessages, *message))) co_return *std::move(end);
-  co_return co_await FinishSend(*message);
+  TranslatedChat made;
+  if (chat.size() < kWorthRunningAside) {
+    made = TranslateChat(std::move(chat), state_.Unique());
+  } else {
+    auto work = [chat = std::move(chat), unique = state_.Unique()]() mutable {
+      return TranslateChat(std::move(chat), unique);
+    };
+    made = co_await RunAside(state_.loop.io(), std::move(work));
+  }
+  if (made.error) co_return SaidByEngine(state_, *made.error, /*in_stream=*/false, delivery_.resume_due());
+  if (made.malformed) co_return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is no chat.");
+  co_return co_await SendTranslated(std::move(made));
+}
+
+asio::awaitable<AttemptEnd> WholeAnswer::SendTranslated(TranslatedChat made) {
+  const std::string& first = made.message.parts().front();
+  if (auto end = made.message.size() <= kLongestWrite ? SendNow(first, made.facts) : Judge(made.facts, first)) {
+    co_return *std::move(end);
+  }
+  if (made.message.size() <= kLongestWrite) co_return co_await FinishSend(first);
+  co_return co_await SendParts(std::move(made.message));
+}
+
+asio::awaitable<AttemptEnd> WholeAnswer::SendParts(TextParts text) {
+  if (!memory_.Hold(text.size())) co_return NoRoomForAnswer(state_);
+  state_.any_answer = true;
+  const HeaderList headers = delivery_.Headers();
+  state_.client().BeginWhole(head_.content_type, headers, text.size());
+  bool alive = true;
+  for (std::string& part : text.parts()) {
+    if (alive) alive = co_await Pass(part);
+    std::string().swap(part);
+  }
+  if (alive) alive = co_await state_.client().End();
+  co_return Sent(alive);
 }
 
 asio::awaitable<std::optional<AttemptEnd>> WholeAnswer::Read() {

@@ -26,6 +26,8 @@
 #include "router/session/rules/attempt_end.h"
 #include "router/session/state/answer_memory.h"
 #include "router/session/state/session_state.h"
+#include "router/session/state/text_parts.h"
+#include "router/session/state/translated_chat.h"
 
 namespace penstock {
 
@@ -50,7 +52,8 @@ class WholeAnswer {
 
   // The part of a merged answer, which is at hand. Awaited once, instead of Run().
   boost::asio::awaitable<AttemptEnd> SendMerged(absl::string_view body);
-  // A chat that becomes a message, up to LongestAtOnce(). Awaited once, instead of Run().
+  // A chat that becomes a message, up to LongestAtOnce(). A long one does on a thread of its own. Awaited once, instead
+  // of Run().
   boost::asio::awaitable<AttemptEnd> RunTranslated();
   // Called once, after the head. Short answers come with it, and need no wait. Null: await Run().
   std::optional<AttemptEnd> RunNow();
@@ -72,6 +75,9 @@ class WholeAnswer {
   // Judges a body, and sends it where that needs no wait. Null: FinishSend() goes on.
   std::optional<AttemptEnd> SendNow(absl::string_view body, const AnswerFacts& facts);
   boost::asio::awaitable<AttemptEnd> FinishSend(absl::string_view body);
+  boost::asio::awaitable<AttemptEnd> SendTranslated(TranslatedChat made);
+  // A body of several parts.
+  boost::asio::awaitable<AttemptEnd> SendParts(TextParts text);
   AttemptEnd Sent(bool alive);
   boost::asio::awaitable<void> Step();
   size_t Longest() const { return static_cast<size_t>(state_.limits->max_answer.value()); }

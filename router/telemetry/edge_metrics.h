@@ -9,6 +9,7 @@
 #include <string>
 
 #include "router/jobs/store/job_error.h"
+#include "router/jobs/store/job_values.h"
 #include "router/labels/labels.h"
 #include "router/telemetry/registry/metric_registry.h"
 
@@ -17,6 +18,14 @@ namespace penstock {
 // Metrics of the job store. A position in `faults` is that of a JobErrorKind.
 struct StoreMetrics {
   explicit StoreMetrics(MetricRegistry& registry);
+
+  // A call of the store failed by no fault of a client.
+  void OnFault(jobs::JobErrorKind kind) { faults[static_cast<size_t>(kind)]->Increment(); }
+  void SetUse(const jobs::StoreUse& use) {
+    files.Set(static_cast<double>(use.files));
+    bytes.Set(use.bytes.AsDouble());
+    open_batches.Set(static_cast<double>(use.open_batches));
+  }
 
   prometheus::Gauge& files;
   prometheus::Gauge& bytes;

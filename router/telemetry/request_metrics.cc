@@ -92,6 +92,16 @@ void RequestMetrics::OnRequest(const RequestRecord& record) {
   Count(Make(KeyOf(record)), record);
 }
 
+void RequestMetrics::OnRefusal(int status) {
+  {
+    const auto lock = names_.Reading();
+    const auto response = response_series_.find(status);
+    if (response != response_series_.end()) return response->second->Increment();
+  }
+  const auto lock = names_.Changing();
+  MakeResponse(status)->Increment();
+}
+
 RequestMetrics::Key RequestMetrics::KeyOf(const RequestRecord& record) const {
   Key key;
   key.request = {PositionIn(kEndpointLabels, record.endpoint), names_.models().Find(record.model),
@@ -123,18 +133,22 @@ bool RequestMetrics::Find(const Key& key, Found& found) const {
   return true;
 }
 
+RequestMetrics::Counter* RequestMetrics::MakeResponse(int status) {
+  Counter*& response = response_series_[status];
+  if (response == nullptr) {
+    response = &registry_.Counter(MetricNamed("penstock_responses_total"),
+                                  {{"status", status == 0 ? "other" : std::to_string(status)}});
+  }
+  return response;
+}
+
 RequestMetrics::Found RequestMetrics::Make(const Key& key) {
   const auto [endpoint, model, service_class] = key.request;
   std::unique_ptr<RequestSeries>& request = request_series_[key.request];
   if (request == nullptr) {
     request = std::make_unique<RequestSeries>(MakeRequestSeries(endpoint, model, service_class));
   }
-  Counter*& response = response_series_[key.response];
-  if (response == nullptr) {
-    response = &registry_.Counter(MetricNamed("penstock_responses_total"),
-                                  {{"status", key.response == 0 ? "other" : std::to_string(key.response)}});
-  }
-  Found found{request.get(), nullptr, nullptr, response};
+  Found found{request.get(), nullptr, nullptr, MakeResponse(key.response)};
   if (key.tenant) {
     std::unique_ptr<TenantSeries>& tenant = tenant_series_[*key.tenant];
     if (tenant == nullptr) tenant = std::make_unique<TenantSeries>(MakeTenantSeries(names_.tenants()[*key.tenant]));

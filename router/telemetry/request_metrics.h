@@ -31,6 +31,7 @@ class RequestMetrics {
   void SetFleet(const Fleet& fleet);
   void SetTenants(const std::vector<std::string>& tenants);
   void OnRequest(const RequestRecord& record);
+  void OnRefusal(int status);
 
  private:
   using Counter = prometheus::Counter;
@@ -78,6 +79,7 @@ class RequestMetrics {
   // False: some are not made yet.
   bool Find(const Key& key, Found& found) const;
   Found Make(const Key& key);
+  Counter* MakeResponse(int status);
   RequestSeries MakeRequestSeries(int endpoint, int model, int service_class);
   TenantSeries MakeTenantSeries(const std::string& tenant);
   // Lets go of the series of dropped names. Under the lock of the names.

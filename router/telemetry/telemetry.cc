@@ -101,12 +101,16 @@ void Telemetry::SetFleet(const Fleet& fleet) {
 
 void Telemetry::SetTenants(const std::vector<std::string>& tenants) { state_->requests.SetTenants(tenants); }
 
+StoreMetrics& Telemetry::store() { return state_->edge.store; }
+
 void Telemetry::OnRequest(const RequestRecord& record) {
   state_->requests.OnRequest(record);
   const bool well = record.outcome == RequestOutcome::kOk;
   const int64_t waste = well ? record.late_tokens : record.abandoned_tokens;
   if (waste > 0) state_->wasted[static_cast<size_t>(record.outcome)].fetch_add(waste, std::memory_order_relaxed);
 }
+
+void Telemetry::OnRefusal(int status) { state_->requests.OnRefusal(status); }
 
 WastedTokens Telemetry::Wasted() const {
   WastedTokens wasted{};
@@ -152,16 +156,6 @@ void Telemetry::OnHttp2(Http2Event event) { state_->edge.http2[static_cast<size_
 void Telemetry::AddBufferedBytes(int64_t delta) { state_->edge.buffered.Increment(static_cast<double>(delta)); }
 
 void Telemetry::SetDraining(bool draining) { state_->edge.draining.Set(draining ? 1 : 0); }
-
-void Telemetry::OnStoreFault(jobs::JobErrorKind kind) {
-  state_->edge.store.faults[static_cast<size_t>(kind)]->Increment();
-}
-
-void Telemetry::SetStoreUse(const jobs::StoreUse& use) {
-  state_->edge.store.files.Set(static_cast<double>(use.files));
-  state_->edge.store.bytes.Set(use.bytes.AsDouble());
-  state_->edge.store.open_batches.Set(static_cast<double>(use.open_batches));
-}
 
 CoreView Telemetry::Shown(const CoreView& view) const {
   std::shared_lock lock(state_->mutex);

@@ -25,8 +25,6 @@
 #include "router/core/accounts/gpu_report.h"
 #include "router/core/contract/admission_core.h"
 #include "router/core/contract/fleet.h"
-#include "router/jobs/store/job_error.h"
-#include "router/jobs/store/job_values.h"
 #include "router/labels/labels.h"
 #include "router/telemetry/request_record.h"
 
@@ -53,6 +51,7 @@ constexpr absl::string_view WasteCause(size_t outcome) {
 class BatchMetrics;
 class EngineMetrics;
 class RealtimeMetrics;
+struct StoreMetrics;
 
 class Telemetry {
  public:
@@ -70,7 +69,10 @@ class Telemetry {
   EngineMetrics& engines();
   BatchMetrics& batches();
   RealtimeMetrics& realtime();
+  StoreMetrics& store();
   void OnRequest(const RequestRecord& record);
+  // An error with this status answers what is no request for an engine, or never became one.
+  void OnRefusal(int status);
   // Time inside AdmissionCore::Apply, without waiting for its lock.
   void OnDecision(Duration spent);
   void OnBadInput(BadInput kind);
@@ -91,9 +93,6 @@ class Telemetry {
   // Bytes of request and answer bodies held in memory.
   void AddBufferedBytes(int64_t delta);
   void SetDraining(bool draining);
-  // A call of the job store failed by no fault of a client.
-  void OnStoreFault(jobs::JobErrorKind kind);
-  void SetStoreUse(const jobs::StoreUse& use);
 
   // The view without what has left the fleet (SetFleet).
   CoreView Shown(const CoreView& view) const;

@@ -167,8 +167,6 @@ TEST(StreamAssembler, WhatItCannotRepresentIsSaid) {
   }
   EXPECT_EQ(Assemble(Endpoint::kChat, {R"({"choices":[{"index":0,"message":{"content":"x"}}]})"}).status().code(),
             absl::StatusCode::kUnimplemented);
-  EXPECT_EQ(Assemble(Endpoint::kChat, {R"({"type":"message_start"})"}).status().code(),
-            absl::StatusCode::kUnimplemented);
   EXPECT_EQ(Assemble(Endpoint::kChat, {"{"}).status().code(), absl::StatusCode::kInvalidArgument);
   const auto error =
       Assemble(Endpoint::kChat, {R"({"error":{"code":500,"message":"Context size has been exceeded."}})"});
@@ -179,6 +177,26 @@ TEST(StreamAssembler, WhatItCannotRepresentIsSaid) {
 std::string OfChoice(const std::string& members) { return R"({"choices":[{"index":0,)" + members + "}]}"; }
 std::string OfDelta(const std::string& delta) { return OfChoice("\"delta\":" + delta); }
 const std::string kEnd = OfChoice(R"("delta":{},"finish_reason":"stop")");
+
+TEST(StreamAssembler, EventsWithoutChoicesArePassedOverAndTheirUsageCounts) {
+  std::string many = R"({"object":"vendor")";
+  for (int i = 0; i < 100; ++i) many += ",\"k" + std::to_string(i) + "\":1";
+  const std::string usage = R"({"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}})";
+  const auto answer =
+      Assemble(Endpoint::kChat, {R"({"object":"ping","id":"p1","model":"x"})",
+                                 R"({"id":"c1","choices":[{"index":0,"delta":{"content":"a"}}]})", R"({"error":null})",
+                                 R"({"choices":null,"id":"c2"})", many + "}", R"({"usage":null})", kEnd, usage});
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  const Json made = Json::parse(*answer);
+  EXPECT_EQ(made["choices"][0]["message"]["content"], "a");
+  EXPECT_EQ(made["id"], "c1");
+  EXPECT_FALSE(made.contains("model")) << "a field of no answer";
+  EXPECT_EQ(made["usage"]["completion_tokens"], 2);
+  EXPECT_EQ(Assemble(Endpoint::kChat, {R"({"type":"message_start"})", usage}).status().message(),
+            "the stream had no choice");
+  EXPECT_EQ(Assemble(Endpoint::kChat, {R"({"object":"ping","a":})"}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
 
 TEST(StreamAssembler, AFunctionThatIsNoObjectIsLeftOut) {
   for (const char* first : {"\"abc\"", "[1,2]", "7", "null"}) {

@@ -122,6 +122,29 @@ TEST(LineSession, FieldsThatNoRuleKnowsAreInTheAnswer) {
   EXPECT_EQ(runs, 1);
 }
 
+TEST(LineSession, EventsWithoutChoicesArePassedOver) {
+  OneLine line(
+      [](EngineCall& call) {
+        call.BeginStream();
+        call.Event(R"({"object":"ping"})");
+        call.Event(TextJson("a"));
+        call.Event(R"({"error":null})");
+        call.Event(R"({"vendor":{"queue":3}})");
+        call.Event(TextJson("b", "\"stop\""));
+        call.Event(R"({"usage":{"prompt_tokens":9,"completion_tokens":4,"total_tokens":13}})");
+        call.Chunk("data: [DONE]\n\n");
+        call.EndStream();
+      },
+      Endpoint::kCompletions);
+  auto& [engine, world, inside, client] = line;
+  ASSERT_TRUE(world.Run(client, kPrompt));
+  EXPECT_EQ(client.result().status, 200);
+  const Json answer = Json::parse(client.TakeBody());
+  EXPECT_EQ(answer["choices"][0]["text"], "ab");
+  EXPECT_EQ(answer["usage"]["completion_tokens"], 4);
+  EXPECT_EQ(inside.usage.output, Tokens(4));
+}
+
 TEST(LineSession, AStreamThatMakesNoAnswerIsOneFaultOfItsEngine) {
   for (const char* odd : {R"("text":5)", R"("text":["b"])"}) {
     int runs = 0;

@@ -31,15 +31,6 @@ TEST(FleetChecks, MalformedUrlsAreFindings) {
               HasSubstr("is not a URL of the form http://host:port, https"));
 }
 
-TEST(FleetChecks, TwoListenersHaveTwoAddresses) {
-  const std::string both = "is the address of listen; leave it out to have both on one listener";
-  EXPECT_THAT(FindingsOf(WithReplica("listen: 127.0.0.1:80\nadmin_listen: 127.0.0.1:80\n")), HasSubstr(both));
-  EXPECT_THAT(FindingsOf(WithReplica("listen: unix:/run/p\nadmin_listen: unix:///run/p\n")), HasSubstr(both));
-  EXPECT_THAT(FindingsOf(WithReplica("listen: 127.0.0.1:0\nadmin_listen: 127.0.0.1:0\n")), IsEmpty());
-  EXPECT_THAT(FindingsOf(WithReplica("listen: unix:/run/p\nadmin_listen: 127.0.0.1:80\n")), IsEmpty());
-  EXPECT_THAT(FindingsOf(WithReplica("listen: unix:p\n")), HasSubstr("listen: \"unix:p\" needs an absolute path"));
-}
-
 TEST(FleetChecks, ReplicasNeedAUrlOrASimulation) {
   EXPECT_THAT(FindingsOf("replicas: [{id: a}]\n"),
               HasSubstr("replicas[0].url: is required unless the replica is simulated"));

@@ -25,6 +25,18 @@ std::string MessageOfFile(const std::string& path) { return std::string(LoadConf
 
 const char kReplicas[] = "replicas: [{url: http://127.0.0.1:8000}]\n";
 
+TEST(Mistakes, AFileMayBeLongButNotEndless) {
+  const std::string path = ::testing::TempDir() + "/long.yaml";
+  const auto load = [&path](size_t size) {
+    std::ofstream(path) << "listen: 127.0.0.1:1\n" << kReplicas << '#' << std::string(size, 'x') << '\n';
+    return MessageOfFile(path);
+  };
+  EXPECT_EQ(load(20 << 20), "");
+  EXPECT_THAT(load(32 << 20), AllOf(HasSubstr("is larger than 32 MiB, the most of a configuration"),
+                                    HasSubstr("keys without limits of their own can share a tenant")));
+  std::filesystem::remove(path);
+}
+
 TEST(Mistakes, AKindThatNeedsItsMemoryGetsBothOffers) {
   EXPECT_THAT(MessageOf("gpus: [{id: g, kind: a100}]\n" + std::string(kReplicas)),
               HasSubstr("unknown name \"a100\" (did you mean \"a100-40\" or \"a100-80\"?)"));

@@ -8,6 +8,7 @@
 #include "router/core/contract/admission_core.h"
 #include "router/core/contract/fleet.h"
 #include "router/telemetry/batch_metrics.h"
+#include "router/telemetry/edge_metrics.h"
 #include "router/telemetry/engine_metrics.h"
 #include "router/telemetry/shadow_metrics.h"
 #include "router/telemetry/telemetry.h"
@@ -100,8 +101,8 @@ inline std::string SampleExposition() {
   telemetry.batches().OnRetry();
   telemetry.batches().OnTokens(Tokens(100), Tokens(40));
   telemetry.OnConfigReload(true, {{"clients", 4e9}, {"admin", 5e9}});
-  telemetry.OnStoreFault(jobs::JobErrorKind::kDiskFull);
-  telemetry.SetStoreUse({.files = 2, .bytes = Bytes(300), .open_batches = 1});
+  telemetry.store().OnFault(jobs::JobErrorKind::kDiskFull);
+  telemetry.store().SetUse({.files = 2, .bytes = Bytes(300), .open_batches = 1});
   RequestRecord of_tenant = SampleRecord();
   of_tenant.tenant = "team-a";
   telemetry.OnRequest(of_tenant);

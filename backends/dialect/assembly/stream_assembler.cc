@@ -17,6 +17,8 @@ constexpr size_t kPerChoice = 512;                // Bytes of a choice's books, 
 
 absl::Status NotObject() { return absl::InvalidArgumentError("event is not a JSON object"); }
 
+absl::Status TooManyFields() { return absl::UnimplementedError("too many fields of an event"); }
+
 Tokens Bounded(Tokens count) { return std::clamp(count, Tokens(0), Tokens(kMostCount)); }
 
 // "key":value, with a comma before all but the first.
@@ -32,6 +34,7 @@ absl::Status StreamAssembler::Add(absl::string_view data) {
   said_.choices = said_.error = false;
   said_.usage.reset();
   said_.finished.clear();
+  said_.top.clear();
   said_.pieces = 0;
   absl::Status status;
   JsonScanner scanner(plain);
@@ -45,9 +48,8 @@ absl::Status StreamAssembler::Add(absl::string_view data) {
   }
   if (!status.ok()) return status;
   if (!object) return NotObject();
-  if (!said_.choices) return absl::UnimplementedError("event without choices");
   if (said_.usage) TakeUsage(*said_.usage);
-  return absl::OkStatus();
+  return said_.choices ? KeepTop() : absl::OkStatus();
 }
 
 absl::Status StreamAssembler::AddMember(JsonScanner& scanner, absl::string_view key) {
@@ -67,18 +69,21 @@ absl::Status StreamAssembler::AddMember(JsonScanner& scanner, absl::string_view 
     return absl::OkStatus();
   }
   const bool none = key == "usage" || key == "error" || key == "object" || key == "prompt_progress";
-  if (!none) return KeepTop(scanner, key);
-  return scanner.Skip() ? absl::OkStatus() : NotObject();
-}
-
-absl::Status StreamAssembler::KeepTop(JsonScanner& scanner, absl::string_view key) {
   absl::string_view raw;
   if (!scanner.TakeRaw(&raw)) return NotObject();
-  const bool known = top_.Has(key);
-  std::string* value = top_.Find(key);
-  if (value == nullptr) return absl::UnimplementedError("too many fields of an event");
-  bytes_ += (known ? 0 : key.size()) + raw.size() - std::min(raw.size(), value->size());
-  value->assign(raw.data(), raw.size());
+  if (!none && said_.top.size() <= JsonMembers::kMost) said_.top.emplace_back(key, raw);
+  return absl::OkStatus();
+}
+
+absl::Status StreamAssembler::KeepTop() {
+  if (said_.top.size() > JsonMembers::kMost) return TooManyFields();
+  for (const auto& [key, raw] : said_.top) {
+    const bool known = top_.Has(key);
+    std::string* value = top_.Find(key);
+    if (value == nullptr) return TooManyFields();
+    bytes_ += (known ? 0 : key.size()) + raw.size() - std::min(raw.size(), value->size());
+    value->assign(raw.data(), raw.size());
+  }
   return absl::OkStatus();
 }
 

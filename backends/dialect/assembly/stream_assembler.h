@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,7 +20,8 @@ namespace penstock {
 
 // For engines that cannot cancel a request without a stream. Handles several choices, tool calls, reasoning text and
 // log probabilities. Keeps the last value of unknown top-level fields, such as timings. Adds the usage of choices that
-// each report their own. Only kChat and kCompletions. One owner, not thread-safe. An event costs O(its length).
+// each report their own. Of an event without `choices` only its usage counts: pings and the events of vendors are no
+// part of an answer. Only kChat and kCompletions. One owner, not thread-safe. An event costs O(its length).
 class StreamAssembler {
  public:
   static constexpr size_t kMostChoices = 4096;
@@ -38,7 +40,7 @@ class StreamAssembler {
   absl::Status AddMember(JsonScanner& scanner, absl::string_view key);
   absl::Status AddChoices(JsonScanner& scanner);
   absl::Status AddChoice(absl::string_view piece);
-  absl::Status KeepTop(JsonScanner& scanner, absl::string_view key);
+  absl::Status KeepTop();
   void TakeUsage(Usage usage);
   // The usage of the answer; empty when no event had one.
   std::string UsageJson() const;
@@ -50,6 +52,8 @@ class StreamAssembler {
     std::optional<Usage> usage;
     std::vector<AssembledChoice*> finished;
     size_t pieces = 0;  // Elements of its `choices`.
+    // Its other fields, views of its data, at most one more than an answer may have.
+    std::vector<std::pair<absl::string_view, absl::string_view>> top;
   };
 
   const Endpoint endpoint_;

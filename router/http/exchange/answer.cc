@@ -84,6 +84,7 @@ Answer::Answer(const EventLoop& loop, const RequestHead& request) : form_(FormOf
 asio::awaitable<bool> Answer::Error(const ApiError& error) {
   if (BreakOff()) co_return !gone();
   if (!begun()) {
+    refusal_ = error.status;
     const std::string body = form_.errors == ErrorForm::kAnthropic ? AnthropicErrorBody(error, form_.request_id)
                              : form_.errors == ErrorForm::kOllama  ? OllamaErrorBody(error)
                                                                    : ErrorBody(error);

@@ -47,6 +47,8 @@ class Answer : public Client {
   const std::string& trace_id() const { return trace_id_; }
   // Pages of other origins may read answers.
   bool cross_origin() const { return static_cast<bool>(form_.cross_origin); }
+  // The status of the error that is the whole answer; 0: there is none.
+  int refusal() const { return refusal_; }
   // The connection can take another request.
   virtual bool CanTakeAnother() const = 0;
 
@@ -81,6 +83,7 @@ class Answer : public Client {
  private:
   const AnswerForm form_;
   std::string trace_id_;
+  int refusal_ = 0;
 };
 
 }  // namespace penstock

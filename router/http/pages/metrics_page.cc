@@ -7,6 +7,7 @@
 #include "router/fleet/outside_pools.h"
 #include "router/jobs/worker/job_thread.h"
 #include "router/page/page_feed.h"
+#include "router/telemetry/edge_metrics.h"
 #include "router/telemetry/shadow_metrics.h"
 
 namespace penstock {
@@ -29,7 +30,7 @@ std::string MetricsPage(const Edge& edge, const LimitsConfig& limits, const Flee
   telemetry.SetFill(Bounded::kAnswerMemory, Ratio(edge.answers.used().value(), limits.max_answer_memory.value()));
   telemetry.SetFill(Bounded::kDeliveredText,
                     Ratio(edge.delivered_text.used().value(), limits.max_kept_text_total.value()));
-  if (edge.jobs != nullptr) telemetry.SetStoreUse(edge.jobs->use());
+  if (edge.jobs != nullptr) telemetry.store().SetUse(edge.jobs->use());
   GpuReport gpus = edge.gpus != nullptr ? edge.gpus->Report(Now()) : GpuReport();
   if (book != nullptr) AddMemoryOutsidePools(*book, gpus);
   std::string text = telemetry.Serialise(view, edge.log != nullptr ? edge.log->dropped() : 0, gpus);

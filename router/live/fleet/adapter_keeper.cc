@@ -1,10 +1,9 @@
 #include "router/live/fleet/adapter_keeper.h"
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
@@ -28,7 +27,7 @@ void AdapterKeeper::Order(const std::shared_ptr<WatchedReplica>& watched, const 
   // A reading that is under way may be older than the load.
   ++watched->rereading.discoveries;
   control_.connections().EnterGuest();
-  asio::co_spawn(control_.io(), Load(watched, order), asio::detached);
+  watched->work.Spawn(control_.io(), Load(watched, order));
 }
 
 void AdapterKeeper::Stop(ReplicaId replica) {
@@ -37,6 +36,10 @@ void AdapterKeeper::Stop(ReplicaId replica) {
 }
 
 asio::awaitable<void> AdapterKeeper::Load(std::shared_ptr<WatchedReplica> watched, LoadAdapter order) {
+  const auto leave = absl::MakeCleanup([&watched, &control = control_] {
+    watched.reset();
+    control.connections().LeaveGuest();
+  });
   const Instant began = Now();
   const std::vector<ModelId>& offered = book_.fleet().replicas[watched->id.value()].adapters.on_demand;
   // A reload may have dropped it. While this view lives, its id is given to no other model.
@@ -44,17 +47,15 @@ asio::awaitable<void> AdapterKeeper::Load(std::shared_ptr<WatchedReplica> watche
   const std::shared_ptr<const FleetView> names_it = control_.fleet();
   VerbEnd end{VerbFault::kUnable, "its engine has no requests for it, or is not known"};
   bool read = false;
-  if (known && watched->pool != nullptr && watched->discovered && !watched->stopped) {
+  if (known && watched->pool != nullptr && watched->discovered && !watched->stopped()) {
     end = co_await Ask(*watched, order);
-    if (!watched->stopped) read = co_await ReadModels(*watched);
+    if (!watched->stopped()) read = co_await ReadModels(*watched);
   }
-  if (!watched->stopped) {
+  if (!watched->stopped()) {
     const bool listed = Lists(watched->id, book_.EngineModelName(watched->id, order.model));
     if (read && end.ok() && !listed) end = {VerbFault::kUnchanged, "the engine took the request, but does not list it"};
     Tell(*watched, order, end, read ? listed : end.ok(), std::max(Duration::Milliseconds(1), Now() - began));
   }
-  watched.reset();
-  control_.connections().LeaveGuest();
 }
 
 asio::awaitable<VerbEnd> AdapterKeeper::Ask(WatchedReplica& watched, LoadAdapter order) {
@@ -64,6 +65,10 @@ asio::awaitable<VerbEnd> AdapterKeeper::Ask(WatchedReplica& watched, LoadAdapter
   const std::shared_ptr<UpstreamPool> pool = watched.pool;
   EngineVerbs requests(control_.io(), *pool, watched.config.key, kNoSleep, SleepTarget());
   under_way_[watched.id] = &requests;
+  const auto forget = absl::MakeCleanup([this, &requests, replica = watched.id] {
+    const auto own = under_way_.find(replica);
+    if (own != under_way_.end() && own->second == &requests) under_way_.erase(own);
+  });
   if (order.instead_of) {
     VerbRequest unload = verbs.unload(book_.EngineModelName(watched.id, *order.instead_of));
     const VerbEnd unloaded = co_await requests.Post(std::move(unload), timeout);
@@ -72,17 +77,14 @@ asio::awaitable<VerbEnd> AdapterKeeper::Ask(WatchedReplica& watched, LoadAdapter
     }
   }
   VerbRequest load = verbs.load(book_.EngineModelName(watched.id, order.model), book_.WordsOf(order.model).root);
-  VerbEnd end = co_await requests.Post(std::move(load), timeout);
-  const auto own = under_way_.find(watched.id);
-  if (own != under_way_.end() && own->second == &requests) under_way_.erase(own);
-  co_return end;
+  co_return co_await requests.Post(std::move(load), timeout);
 }
 
 asio::awaitable<bool> AdapterKeeper::ReadModels(WatchedReplica& watched) {
   const std::shared_ptr<UpstreamPool> pool = watched.pool;
   EngineScraper scraper(watched.scraper->engine());
   auto found = co_await scraper.Discover(*pool, watched.config.key);
-  if (!found.ok() || found->models.empty() || watched.stopped) co_return false;
+  if (!found.ok() || found->models.empty() || watched.stopped()) co_return false;
   ++watched.rereading.discoveries;
   KeepOwnModel(book_.config(), book_.replica_config(watched.id), *found);
   const Discovery known = *book_.known(watched.id).discovery;

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "router/fleet/discovery_text.h"
@@ -76,8 +75,7 @@ void FleetMonitor::Stop() {
 void FleetMonitor::StopWatching(ReplicaId replica) {
   const auto found = watched_.find(replica);
   if (found == watched_.end()) return;
-  found->second->stopped = true;
-  found->second->pause.cancel();
+  found->second->work.Cut();
   if (found->second->sleeper) found->second->sleeper->Stop();
   adapters_.Stop(replica);
   patrol_.Forget(replica);
@@ -96,14 +94,20 @@ void FleetMonitor::StartWatching() {
     watched_[id] = watched;
     keeper_.Configure(*watched);
     control_.connections().EnterGuest();
-    asio::co_spawn(control_.io(), Watch(std::move(watched)), asio::detached);
+    CutOff& work = watched->work;
+    work.Spawn(control_.io(), Watch(std::move(watched)));
   }
 }
 
 asio::awaitable<void> FleetMonitor::Watch(std::shared_ptr<WatchedReplica> watched) {
-  while (!watched->stopped) {
+  const auto leave = absl::MakeCleanup([&watched, &control = control_] {
+    watched->pool.reset();
+    if (watched->sleeper) watched->sleeper->Release();
+    control.connections().LeaveGuest();
+  });
+  while (!watched->stopped()) {
     if (watched->pool != nullptr) co_await Round(*watched);
-    if (watched->stopped) break;
+    if (watched->stopped()) break;
     Judge(*watched);
     departures_.LookAgain(Now());
     rereader_.MayBegin(watched);
@@ -115,9 +119,6 @@ asio::awaitable<void> FleetMonitor::Watch(std::shared_ptr<WatchedReplica> watche
     watched->pause.expires_after(ToChrono(watched->pool != nullptr ? pause : kBadUrlPause));
     co_await watched->pause.async_wait(asio::as_tuple(asio::use_awaitable));
   }
-  watched->pool.reset();
-  if (watched->sleeper) watched->sleeper->Release();
-  control_.connections().LeaveGuest();
 }
 
 asio::awaitable<void> FleetMonitor::Round(WatchedReplica& watched) {
@@ -130,7 +131,7 @@ asio::awaitable<void> FleetMonitor::Round(WatchedReplica& watched) {
     status = co_await Discover(watched);
   }
   if (absl::IsResourceExhausted(status)) watched.health.OnPostponed(Now());
-  if (watched.stopped || absl::IsResourceExhausted(status)) co_return;
+  if (watched.stopped() || absl::IsResourceExhausted(status)) co_return;
   const bool was_down = watched.health.probing_needed();
   if (!was_down && patrol_.Excuses(watched.id, status, Now())) {
     control_.edge().telemetry->engines().OnPoll(NameOf(watched), false);
@@ -138,7 +139,7 @@ asio::awaitable<void> FleetMonitor::Round(WatchedReplica& watched) {
   }
   watched.health.OnProbe(Now(), status.ok());
   co_await keeper_.AfterRound(watched, status.ok(), began);
-  if (watched.stopped) co_return;
+  if (watched.stopped()) co_return;
   const bool hidden = SleepKeeper::HidesAbsence(watched);
   if (watched.discovered && !hidden) control_.edge().telemetry->engines().OnPoll(NameOf(watched), status.ok());
   if (!status.ok() && !hidden) {
@@ -159,7 +160,7 @@ asio::awaitable<absl::Status> FleetMonitor::Discover(WatchedReplica& watched) {
   watched.scraper = std::make_shared<EngineScraper>(**engine);
   auto discovery = co_await watched.scraper->Discover(*watched.pool, watched.config.key);
   if (!discovery.ok()) co_return discovery.status();
-  if (watched.stopped) co_return absl::CancelledError("stopped");
+  if (watched.stopped()) co_return absl::CancelledError("stopped");
   watched.discovered = true;
   watched.notes->lacks_messages.store(false, std::memory_order_relaxed);
   watched.rereading.OnDiscovered();
@@ -178,7 +179,7 @@ asio::awaitable<absl::Status> FleetMonitor::Poll(WatchedReplica& watched) {
   const std::shared_ptr<EngineScraper> scraper = watched.scraper;
   const auto seen = co_await scraper->Poll(*watched.pool, watched.config.key);
   if (!seen.ok()) co_return seen.status();
-  if (watched.stopped) co_return absl::CancelledError("stopped");
+  if (watched.stopped()) co_return absl::CancelledError("stopped");
   if (watched.logged.fault.empty() && !seen->fault.empty()) {
     LogWarning(control_.edge(), watched.config.id, absl::StrCat("engine lives, but load is unknown: ", seen->fault));
   }

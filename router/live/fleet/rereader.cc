@@ -1,10 +1,9 @@
 #include "router/live/fleet/rereader.h"
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "backends/engines/contract/renewed.h"
@@ -61,7 +60,7 @@ asio::awaitable<absl::StatusOr<const EngineDeclaration*>> RecogniseEngine(const 
 }
 
 void Rereader::MayBegin(const std::shared_ptr<WatchedReplica>& watched) {
-  if (watched->stopped || !watched->discovered || watched->rereading.under_way) return;
+  if (watched->stopped() || !watched->discovered || watched->rereading.under_way) return;
   // A sleeping engine may have no pages.
   if (book_.entry(watched->id).doubted || !watched->rereading.missed.empty()) watched->rereading.times.OnDoubt(Now());
   if (SleepKeeper::HidesAbsence(*watched) || !watched->rereading.times.Due(Now())) return;
@@ -70,12 +69,13 @@ void Rereader::MayBegin(const std::shared_ptr<WatchedReplica>& watched) {
   watched->rereading.times.OnReread(Now(), book_.config().poll.interval);
   watched->rereading.under_way = true;
   control_.connections().EnterGuest();
-  asio::co_spawn(control_.io(), Read(watched, recognise, denied), asio::detached);
+  watched->work.Spawn(control_.io(), Read(watched, recognise, denied));
 }
 
 asio::awaitable<void> Rereader::Read(std::shared_ptr<WatchedReplica> watched, bool recognise, bool denied) {
+  const auto leave = absl::MakeCleanup([&control = control_] { control.connections().LeaveGuest(); });
   const int discoveries = watched->rereading.discoveries;
-  std::shared_ptr<UpstreamPool> pool = watched->pool;
+  const std::shared_ptr<UpstreamPool> pool = watched->pool;
   const EngineDeclaration& known = watched->scraper->engine();
   // Two statements: g++ 12 destroys the wrong coroutine of a conditional expression.
   absl::StatusOr<Discovery> found;
@@ -86,10 +86,8 @@ asio::awaitable<void> Rereader::Read(std::shared_ptr<WatchedReplica> watched, bo
   }
   watched->rereading.under_way = false;
   // A discovery behind this reading knows better.
-  const bool current = !watched->stopped && watched->discovered && watched->rereading.discoveries == discoveries;
+  const bool current = !watched->stopped() && watched->discovered && watched->rereading.discoveries == discoveries;
   if (current && !absl::IsResourceExhausted(found.status())) Take(*watched, std::move(found), denied);
-  pool.reset();
-  control_.connections().LeaveGuest();
 }
 
 void Rereader::TakeSame(WatchedReplica& watched) {

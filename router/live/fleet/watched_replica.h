@@ -13,6 +13,7 @@
 #include "backends/engines/scrape/engine_scraper.h"
 #include "backends/health/replica_health.h"
 #include "backends/health/reread_times.h"
+#include "backends/socket/cut_off.h"
 #include "config/config.h"
 #include "router/live/event_loop.h"
 #include "router/live/fleet/sleeper.h"
@@ -58,6 +59,7 @@ struct WatchedReplica {
   UpstreamPool::Options PoolOptions() const;
   // The way of the loops to this rank of its engine, without the facts of the fleet.
   EngineAccess Access(const FleetEntry& rank) const;
+  bool stopped() const { return work.cut(); }
   // Its connection would be another one now.
   bool Differs(const ReplicaConfig& other) const {
     return config.key != other.key || config.engine != other.engine || config.tls != other.tls;
@@ -78,7 +80,7 @@ struct WatchedReplica {
   bool discovered = false;  // Since it was last lost.
   Rereading rereading;
   LoggedTrouble logged;
-  bool stopped = false;
+  CutOff work;  // Its watch, and what runs beside it.
 };
 
 }  // namespace penstock

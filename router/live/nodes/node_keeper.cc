@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <optional>
 #include <utility>
@@ -15,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "backends/dialect/metrics_text.h"
 #include "backends/node/signals/page_lines.h"
+#include "backends/socket/cut_off.h"
 #include "base/clock.h"
 #include "config/keys/names.h"
 #include "config/values/capacity.h"
@@ -73,14 +72,13 @@ struct NodeKeeper::Reader {
   std::unique_ptr<UpstreamPool> pool;  // Null: it has no way.
   asio::steady_timer pause;
   std::optional<NodeScrape> last;
-  UpstreamExchange* exchange = nullptr;  // The reading under way.
   bool stopped = false;
+  CutOff work;
 
   // Its coroutine ends soon.
   void Stop() {
     stopped = true;
-    pause.cancel();
-    if (exchange != nullptr) exchange->Abort();
+    work.Cut();
   }
 };
 
@@ -117,7 +115,7 @@ std::shared_ptr<NodeKeeper::Reader> NodeKeeper::Begin(const std::string& node, c
   }
   if (address.ok()) reader->pool = std::make_unique<UpstreamPool>(control_.io(), *address, options);
   control_.connections().EnterGuest();
-  asio::co_spawn(control_.io(), Read(reader), asio::detached);
+  reader->work.Spawn(control_.io(), Read(reader));
   return reader;
 }
 
@@ -190,6 +188,10 @@ void NodeKeeper::Report(bool repeat) {
 
 asio::awaitable<void> NodeKeeper::Read(std::shared_ptr<Reader> reader) {
   EventLoop& control = control_;
+  const auto leave = absl::MakeCleanup([&reader, &control] {
+    reader->pool.reset();
+    control.connections().LeaveGuest();
+  });
   const std::shared_ptr<int> under_way = under_way_;
   while (!reader->stopped) {
     Duration pause = reader->config.every;
@@ -198,8 +200,9 @@ asio::awaitable<void> NodeKeeper::Read(std::shared_ptr<Reader> reader) {
       pause = kWaitForTurn;
     } else {
       ++*under_way;
+      auto ended = absl::MakeCleanup([&under_way] { --*under_way; });
       const NodeScrape result = co_await ReadPage(*reader);
-      --*under_way;
+      std::move(ended).Invoke();
       if (reader->stopped) break;
       control.edge().telemetry->engines().OnNodeScrape(
           reader->node, kExporterNames[static_cast<size_t>(reader->config.kind)], result, reader->watch.IsStale(Now()));
@@ -210,8 +213,6 @@ asio::awaitable<void> NodeKeeper::Read(std::shared_ptr<Reader> reader) {
     reader->pause.expires_after(ToChrono(pause));
     co_await reader->pause.async_wait(asio::as_tuple(asio::use_awaitable));
   }
-  reader->pool.reset();
-  control.connections().LeaveGuest();
 }
 
 asio::awaitable<NodeScrape> NodeKeeper::ReadPage(Reader& reader) {
@@ -225,8 +226,6 @@ asio::awaitable<NodeScrape> NodeKeeper::ReadPage(Reader& reader) {
   if (!reader.config.key.empty()) request.headers.Add("Authorization", absl::StrCat("Bearer ", reader.config.key));
   auto exchange = co_await reader.pool->Send(request, left());
   if (!exchange.ok()) co_return ResultOf(exchange.status());
-  reader.exchange = &*exchange;
-  const auto forget = absl::MakeCleanup([&reader] { reader.exchange = nullptr; });
   auto head = co_await exchange->ReadHead(left());
   if (!head.ok()) co_return ResultOf(head.status());
   if (head->status / 100 != 2) co_return NodeScrape::kUnreachable;

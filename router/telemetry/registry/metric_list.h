@@ -19,7 +19,7 @@ inline constexpr Metric kRouterMetrics[] = {
     {"Requests", "penstock_refusals_total", MetricType::kCounter, "class model reason",
      "Requests that the router refused, by reason"},
     {"Requests", "penstock_responses_total", MetricType::kCounter, "status",
-     "Answers to requests for an engine by HTTP status; 499: the client left first"},
+     "Answers to requests for an engine, and refusals of any other, by HTTP status; 499: the client left first"},
     {"Requests", "penstock_prompt_tokens_total", MetricType::kCounter, "class model", "Prompt tokens, by engines"},
     {"Requests", "penstock_output_tokens_total", MetricType::kCounter, "class model",
      "Generated tokens by the engines' count"},
