@@ -59,6 +59,10 @@ bool PrefillStaysShort(const GuardQuestion& question) {
   return question.outlook.price.Of(question.outlook.queued) <= kPrefill * EmptyStep(question);
 }
 
+bool NoBurstIsUnderWay(const GuardQuestion& question) {
+  return !question.demand.Bursts(question.replica.spec().models, question.now);
+}
+
 bool RowsStayFree(const GuardQuestion& question) {
   const int rows = RowsOf(question.replica, question.now);
   const auto reserve = static_cast<int64_t>(kReserve * rows + 0.5);
@@ -80,7 +84,8 @@ bool GivesWay(const GuardQuestion& question) {
 bool LeavesRoom(const GuardQuestion& question) {
   if (QueuesInside(question) || question.replica.prefills().requests().size() >= kMostPrompts) return false;
   if (!HasDemand(question)) return true;
-  return StepsStayShort(question) && PrefillStaysShort(question) && RowsStayFree(question);
+  return StepsStayShort(question) && PrefillStaysShort(question) && RowsStayFree(question) &&
+         NoBurstIsUnderWay(question);
 }
 
 }  // namespace penstock

@@ -5,6 +5,7 @@
 // where
 //   - the rows and the context of all such requests lengthen a step by at most kLonger of an empty step, or it is alone
 //   - the prefill on its way takes at most kPrefill of an empty step, or the request's prompt is alone
+//   - no burst of such requests is under way, on any server of its models
 //   - kReserve of the batch rows stay free
 // Without such demand they fill prefill budgets as others do, eight prompts at a time. A prompt that an engine should
 // have computed, and did not, waits for a row there: no further one follows it. An engine that reported waiting

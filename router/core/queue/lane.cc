@@ -10,9 +10,6 @@
 namespace penstock {
 namespace {
 
-// Tokens that a class may save beyond its head's prompt, about one step budget. A class whose head was blocked for an
-// hour so does not go first for minutes. Untuned.
-constexpr double kCreditBeyondHead = 2048;
 // Seconds over which dispatches are averaged: Retry-After follows a change of load within its own least value times
 // ten. Untuned.
 constexpr double kDrainWindowSeconds = 10;
@@ -56,6 +53,7 @@ void Lane::Configure(const std::vector<ClassSpec>& classes, bool vacant) {
   for (size_t i = 0; i < classes.size(); ++i) {
     if (IsVacant(classes[i]) && idle(classes_[i])) classes_[i] = ClassQueue(terms_);
     classes_[i].share = classes[i].share;
+    classes_[i].evictable = classes[i].evictable;
     classes_[i].promote_after = classes[i].promote_after;
     classes_[i].waiting.Configure();
   }
@@ -74,7 +72,7 @@ void Lane::Remove(RequestState* request) {
   assert(own.arrivals.contains(request));
   own.Erase(request);
   request->service.guaranteed = request->service.guaranteed || own.credit >= request->Prompt().AsDouble();
-  if (!own.ready()) own.credit = 0;
+  if (!own.ready()) own.LoseCredit();
   --size_;
   if (request->waiting.parked) --parked_;
 }
@@ -173,12 +171,11 @@ void Lane::Dispatched(RequestState& request, Instant now) {
   const double cost = request.Prompt().AsDouble();
   ClassQueue& own = ClassOf(request);
   own.waiting.Charge(request, now);
-  own.credit = std::max(0.0, own.credit - cost);
+  own.Pay(cost, now);
   for (size_t i = request.arrived.service_class.value() + 1; i < classes_.size(); ++i) {
     ClassQueue& lower = classes_[i];
     if (!lower.ready()) continue;
-    const double most = lower.Head()->Prompt().AsDouble() + kCreditBeyondHead;
-    lower.credit = std::min(lower.credit + lower.share * cost, most);
+    lower.Earn(lower.share * cost, now);
   }
   if (first_dispatch_ == Instant::Never()) first_dispatch_ = now;
   drain_weight_ = drain_weight_ * std::exp(-(now - drain_at_).seconds() / kDrainWindowSeconds) + 1;

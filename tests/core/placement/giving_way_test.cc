@@ -39,6 +39,12 @@ class GivingWay : public ::testing::Test {
     test.rooms.running.TakeFirstToken(request, test.now);
     return request;
   }
+  // A request that was no burst.
+  RequestState* Chat() {
+    RequestState* request = Decode(kChat);
+    test.Wait(Duration::Seconds(2));
+    return request;
+  }
   void RunSteps() {
     for (int step = 0; step < 40; ++step) {
       test.Wait(Duration::Milliseconds(10));
@@ -69,7 +75,7 @@ TEST_F(GivingWay, JobsAloneHaveEightPromptsOnTheirWay) {
 }
 
 TEST_F(GivingWay, BesideAnotherRequestTheirPrefillOnItsWayStaysAPartOfAStep) {
-  Decode(kChat);
+  Chat();
   EXPECT_EQ(Verdict(kJobs, 5000), std::nullopt) << "a long prompt goes alone";
   Prefill(kJobs, 20);
   EXPECT_EQ(Verdict(kJobs, 20), std::nullopt) << "40 tokens take 2 ms of a step of 10";
@@ -78,7 +84,7 @@ TEST_F(GivingWay, BesideAnotherRequestTheirPrefillOnItsWayStaysAPartOfAStep) {
 }
 
 TEST_F(GivingWay, TheyMakeAStepHalfAsLongAgainAtMost) {
-  Decode(kChat);
+  Chat();
   for (int i = 0; i < 50; ++i) {
     EXPECT_EQ(Verdict(kJobs), std::nullopt) << i;
     Decode(kJobs);
@@ -88,7 +94,22 @@ TEST_F(GivingWay, TheyMakeAStepHalfAsLongAgainAtMost) {
 }
 
 TEST_F(GivingWay, StepsThatOthersMakeLongAreNotHeldAgainstThem) {
-  for (int i = 0; i < 100; ++i) Decode(kChat);
+  for (int i = 0; i < 100; ++i) Chat();
+  EXPECT_EQ(Verdict(kJobs), std::nullopt);
+}
+
+TEST_F(GivingWay, InABurstNoneOfTheirPromptsFollows) {
+  Decode(kChat);
+  for (int second = 0; second < 120; ++second) {
+    test.Wait(Duration::Seconds(1));
+    Decode(kChat);
+  }
+  test.Wait(Duration::Seconds(1));
+  EXPECT_EQ(Verdict(kJobs), std::nullopt);
+  for (int i = 0; i < 10; ++i) Decode(kChat);
+  EXPECT_EQ(Verdict(kJobs), WaitReason::kRunway);
+  EXPECT_EQ(Verdict(kChat), std::nullopt);
+  test.Wait(Duration::Seconds(1));
   EXPECT_EQ(Verdict(kJobs), std::nullopt);
 }
 
@@ -104,7 +125,7 @@ TEST_F(GivingWay, AMinuteAfterTheLastOtherRequestTheyHaveTheReplicaForThemselves
 }
 
 TEST_F(GivingWay, AGuaranteedTurnDoesNotGiveWay) {
-  Decode(kChat);
+  Chat();
   Prefill(kJobs, 400);
   RequestState* job = test.New(next_++, 400, kJobs);
   const auto verdict = [&] {
@@ -116,7 +137,7 @@ TEST_F(GivingWay, AGuaranteedTurnDoesNotGiveWay) {
 }
 
 TEST_F(GivingWay, WithoutTheRuleTheyHaveOnePromptAtATimeAndAnyRow) {
-  Decode(kChat);
+  Chat();
   for (int i = 0; i < 60; ++i) Decode(kJobs);
   EXPECT_EQ(Verdict(kJobs, 100, GuardsWithoutNewcomers()), std::nullopt);
   Prefill(kJobs, 1);
@@ -148,7 +169,7 @@ TEST_F(GivingWay, AnEngineWhereAPromptWaitsForLongHasNoMoreRowsThanItRuns) {
 }
 
 TEST_F(GivingWay, RowsThatWereSeenBindNobodyWhereNoJobRuns) {
-  for (int i = 0; i < 8; ++i) Decode(kChat);
+  for (int i = 0; i < 8; ++i) Chat();
   Prefill(kChat);
   RunSteps();
   Report(8, 1);
@@ -177,12 +198,12 @@ class GivingWayOfFewRows : public GivingWay {
 };
 
 TEST_F(GivingWayOfFewRows, ASixteenthOfTheRowsStaysFree) {
-  Decode(kChat);
+  Chat();
   for (int i = 0; i < 28; ++i) Decode(kJobs);
   EXPECT_EQ(Verdict(kJobs), std::nullopt);
   Decode(kJobs);
   EXPECT_EQ(Verdict(kJobs), WaitReason::kRunway) << "30 of 32 rows are taken";
-  Decode(kChat);
+  Chat();
   EXPECT_EQ(Verdict(kChat), std::nullopt);
 }
 

@@ -23,9 +23,9 @@ class LaneTest : public ::testing::Test {
     lane_.Push(&request);
     return &request;
   }
-  std::vector<RequestState*> Candidates() const {
+  std::vector<RequestState*> Candidates(Duration after = Duration()) const {
     std::vector<RequestState*> out;
-    lane_.Candidates(out, kLaneStart);
+    lane_.Candidates(out, kLaneStart + after);
     return out;
   }
 
@@ -78,6 +78,53 @@ TEST_F(LaneTest, AClassEarnsTheShareThatItIsGuaranteed) {
   EXPECT_EQ(Candidates().front(), high);
   lane_.Dispatched(*high, kLaneStart);
   EXPECT_EQ(Candidates().front(), low) << "half of 398 tokens is more than its 100";
+}
+
+class LaneOfEvictableClass : public LaneTest {
+ protected:
+  LaneOfEvictableClass() {
+    std::vector<ClassSpec> classes(3);
+    classes[2].evictable = true;
+    lane_.Configure(classes, false);
+  }
+};
+
+TEST_F(LaneOfEvictableClass, ItsQuietTimesCountAsItsShareOfABurst) {
+  RequestState* low = Push(1, 2, 100);
+  lane_.Dispatched(*low, kLaneStart);
+  RequestState* high = Push(1, 0, 1000);
+  for (int i = 0; i < 3; ++i) lane_.Dispatched(*high, kLaneStart);
+  EXPECT_EQ(Candidates().front(), high) << "the burst earned it 150 tokens, and it had 100 before";
+  lane_.Dispatched(*high, kLaneStart);
+  EXPECT_EQ(Candidates().front(), low);
+}
+
+TEST_F(LaneOfEvictableClass, UnderALastingLoadItHasItsShare) {
+  RequestState* low = Push(1, 2, 100);
+  for (int i = 0; i < 100; ++i) lane_.Dispatched(*low, kLaneStart);
+  RequestState* high = Push(1, 0, 1000);
+  int turns = 0;
+  for (int second = 0; second < 120; ++second) {
+    const Duration after = Duration::Seconds(second);
+    lane_.Dispatched(*high, kLaneStart + after);
+    if (Candidates(after).front() == high) continue;
+    EXPECT_GT(second, 20) << "it owes 10,000 tokens";
+    lane_.Dispatched(*low, kLaneStart + after);
+    ++turns;
+  }
+  EXPECT_GT(turns, 30) << "a twentieth of 1000 tokens per second is half a turn";
+}
+
+TEST_F(LaneOfEvictableClass, AnEmptyClassLosesItsCreditAndNotItsDebt) {
+  RequestState* low = Push(1, 2, 100);
+  lane_.Dispatched(*low, kLaneStart);
+  lane_.Remove(low);
+  EXPECT_EQ(lane_.of(ClassId(2)).credit, -100);
+  Push(1, 2, 100);
+  RequestState* high = Push(1, 0, 1000);
+  for (int i = 0; i < 5; ++i) lane_.Dispatched(*high, kLaneStart);
+  lane_.Remove(&requests_[1]);
+  EXPECT_EQ(lane_.of(ClassId(2)).credit, 0);
 }
 
 TEST_F(LaneTest, ARequestThatStarvedGoesBeforeTheClassesAbove) {
