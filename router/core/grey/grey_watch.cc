@@ -22,8 +22,8 @@ constexpr double kRaise = 0.3;
 constexpr double kMostWell = 0.5;
 // Stalls that follow one another this soon are one failure.
 constexpr double kSameFailure = 30;
-// So many stalls of one failure are a habit. Two pauses of a healthy replica may follow one another by chance.
-constexpr int kHabit = 3;
+// So many stalls of one failure are a habit. Three pauses of a healthy replica may follow one another by chance.
+constexpr int kHabit = 4;
 // Priors that differ by no more than this factor are those of equal hardware.
 constexpr double kEqual = 1.3;
 constexpr double kContext = 1000;  // Tokens at which priors are compared.

@@ -193,7 +193,8 @@ TEST_F(GreyWatchTest, AReplicaThatStandsStillTakesNothingUntilItsNextStep) {
 
 TEST_F(GreyWatchTest, AReplicaThatStandsStillAgainAndAgainIsDeratedByTheTimeThatItLoses) {
   Start(3);
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(Derate(0), 1) << "stalls before: " << i;
     Slow(0, 0);
     Run(1.5);
     Slow(0, 1);
