@@ -202,24 +202,29 @@ void Connection::RunDue() {
 }
 
 asio::awaitable<void> Connection::Answer(std::shared_ptr<Stream> stream, StreamId id) {
+  co_await Handle(*stream);
+  if (stream->output().finished() && !stream->body().ended()) co_await stream->body().Linger();
+  stream->Finish();
+  Forget(id);
+}
+
+asio::awaitable<void> Connection::Handle(Stream& stream) {
   const Counted counted(parts_.loop.edge());
   parts_.loop.edge().telemetry->OnHttp2(Http2Event::kRequest);
   try {
-    const RequestHead& head = stream->head().head();
-    StreamAnswer answer(parts_.loop, *stream, head);
-    if (stream->error()) {
-      const ApiError error = *stream->error();
-      co_await parts_.service.Refuse(*stream, head, error, answer);
+    const RequestHead& head = stream.head().head();
+    StreamAnswer answer(parts_.loop, stream, head);
+    if (stream.error()) {
+      const ApiError error = *stream.error();
+      co_await parts_.service.Refuse(stream, head, error, answer);
     } else {
-      ClientRequest request = stream->body().TakeRequest(head);
-      const bool more = co_await parts_.service.Handle(*stream, request, answer);
+      ClientRequest request = stream.body().TakeRequest(head);
+      const bool more = co_await parts_.service.Handle(stream, request, answer);
       if (!more && use_ == ClientChannel::Use::kSpare) Leave();
     }
     // NOLINTNEXTLINE(bugprone-empty-catch)
   } catch (const std::exception&) {  // This machine lacks memory: the stream ends without an answer.
   }
-  stream->Finish();
-  Forget(id);
 }
 
 void Connection::Forget(StreamId stream) {

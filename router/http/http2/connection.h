@@ -62,6 +62,7 @@ class Connection final : private StreamHost, private ClientSocket::InputWaiter {
   // Starts handlers that can begin, and reports lost clients to theirs.
   void RunDue();
   boost::asio::awaitable<void> Answer(std::shared_ptr<Stream> stream, StreamId id);
+  boost::asio::awaitable<void> Handle(Stream& stream);
   void Forget(StreamId stream);
   // The time that the client may stay silent. Zero or less: it is over.
   Duration Patience() const;

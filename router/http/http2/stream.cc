@@ -63,7 +63,8 @@ bool Stream::TakeReady() {
 
 void Stream::OnClosed() {
   closed_ = true;
-  if (gone_ || output_.finished() || answered_) return;
+  if (gone_) return;
+  if (output_.finished()) return body_.Leave();
   host_.loop().edge().telemetry->OnHttp2(Http2Event::kReset);
   MarkGone();
 }
@@ -89,7 +90,7 @@ void Stream::Watch(std::function<void()> on_gone) {
 
 void Stream::SendHead(int status, const HeaderList& headers, bool ended) {
   if (gone_) return;
-  answered_ = ended;
+  if (ended) output_.EndWithHead();
   CountWritten(headers.bytes());
   host_.session().Answer(id_, status, headers, ended);
 }
@@ -128,6 +129,7 @@ asio::awaitable<bool> Stream::Drain() {
 }
 
 void Stream::Hurry() {
+  body_.Hurry();
   if (const auto left = drain_.Hurry(Now())) deadline_.Arm(*left);
 }
 
@@ -142,7 +144,7 @@ void Stream::OnSlow() {
 
 void Stream::Finish() {
   on_gone_ = nullptr;
-  const bool complete = output_.finished() || answered_;
+  const bool complete = output_.finished();
   output_.Clear();
   if (closed_ || gone_) return;
   if (!complete) {

@@ -83,8 +83,7 @@ class Stream final : public ClientChannel {
   std::function<void()> on_gone_;
   bool head_ended_ = false;
   bool in_pieces_ = false;
-  bool begun_ = false;     // The handler was started.
-  bool answered_ = false;  // The answer was its head alone.
+  bool begun_ = false;  // The handler was started.
   bool closed_ = false;
   bool gone_ = false;
 };

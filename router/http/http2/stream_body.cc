@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kFirstBlock = 64 << 10;
 constexpr size_t kGrowth = 4;
+constexpr Duration kLinger = Duration::Seconds(1);
 
 Bytes Size(size_t bytes) { return Bytes(static_cast<int64_t>(bytes)); }
 
@@ -104,6 +105,18 @@ void StreamBody::Leave() {
   gone_ = true;
   deadline_.Disarm();
   arrived_.Notify();
+}
+
+asio::awaitable<void> StreamBody::Linger() {
+  expected_.use = BodyUse::kDropped;
+  bool over = false;
+  CoarseDeadline deadline(host_.loop().deadlines(), [this, &over] {
+    over = true;
+    arrived_.Notify();
+  });
+  deadline.Arm(kLinger);
+  const Edge& edge = host_.loop().edge();
+  while (!ended_ && !gone_ && !over && !edge.draining.load(std::memory_order_relaxed)) co_await arrived_.Wait();
 }
 
 ClientRequest StreamBody::TakeRequest(RequestHead head) {

@@ -38,6 +38,11 @@ class StreamBody final : public BodySource {
   void Fail(ApiError error);
   // The client is gone.
   void Leave();
+  // Behind the whole answer: drops what still comes. Returns at the end of the body, a second later, or in a drain.
+  // Some clients read their answer only between two pieces of the body, and take an earlier reset for a failure.
+  boost::asio::awaitable<void> Linger();
+  // The router drains.
+  void Hurry() { arrived_.Notify(); }
 
   bool ended() const { return ended_; }
   // The body is stored, or taken in pieces; other bodies are dropped.

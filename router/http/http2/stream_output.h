@@ -20,6 +20,8 @@ class StreamOutput {
   void Refer(absl::string_view bytes) { part_ = bytes; }
   // No more will come.
   void End() { ended_ = true; }
+  // The answer is its head alone.
+  void EndWithHead() { finished_ = true; }
   void Clear() {
     held_.clear();
     at_ = 0;
@@ -28,7 +30,7 @@ class StreamOutput {
 
   bool empty() const { return size() == 0; }
   size_t size() const { return held_.size() - at_ + part_.size(); }
-  // The end was taken.
+  // The end was taken: the session has the whole answer.
   bool finished() const { return finished_; }
 
   // Moves bytes into `into`. `ended`: they are the last.

@@ -1,4 +1,5 @@
 """A client of HTTP/2 with its own socket, for windows, resets and frames that a library would not send."""
+import contextlib
 import json
 import socket
 import time
@@ -75,7 +76,8 @@ class Http2Client:
             return False
         for event in self.h2.receive_data(data):
             self._take(event, renew)
-        self.flush()
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # The next read tells, behind what is still unread.
+            self.flush()
         return True
 
     def _take(self, event, renew):

@@ -29,15 +29,33 @@ def client(router):
         yield connected
 
 
-def test_curl_speaks_it_with_prior_knowledge(router):
+def curl_with_http2():
     if shutil.which("curl") is None or "HTTP2" not in subprocess.run(["curl", "-V"], capture_output=True, text=True).stdout:
         pytest.skip("curl without HTTP/2")
+
+
+def test_curl_speaks_it_with_prior_knowledge(router):
+    curl_with_http2()
     command = ["curl", "-s", "--http2-prior-knowledge", "-w", "\n%{http_version} %{http_code}", "-H",
                "content-type: application/json", "-d", json.dumps(chat(max_tokens=3)),
                f"{router.url}/v1/chat/completions"]
     body, _, last = subprocess.run(command, capture_output=True, text=True, timeout=20).stdout.rpartition("\n")
     assert last == "2 200"
     assert json.loads(body)["choices"][0]["message"]["content"]
+
+
+@pytest.mark.parametrize(("kind", "size", "code"), [("text/plain", 900_000, "415"), ("application/json", 3_000_000, "413")])
+def test_curl_reads_a_refusal_while_it_sends(folder, engine, tmp_path, kind, size, code):
+    curl_with_http2()
+    (tmp_path / "body").write_bytes(b" " * size)
+    with Router(folder, config=replicas([engine]) + "limits: {max_body: 1MB}\n") as router:
+        command = ["curl", "-s", "--http2-prior-knowledge", "-w", "\n%{http_code}", "-H", f"content-type: {kind}",
+                   "--data-binary", f"@{tmp_path / 'body'}", f"{router.url}/v1/chat/completions"]
+        for _ in range(10):
+            done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+            body, _, last = done.stdout.rpartition("\n")
+            assert (last, done.returncode) == (code, 0), done
+            assert json.loads(body)["error"]["message"]
 
 
 def test_alpn_chooses_it_under_tls_and_the_sdk_streams_over_it(folder, engine):
