@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kFirstBlock = 64 << 10;
 constexpr size_t kGrowth = 4;
+// A client whose answer is whole, and that sends nothing of its body for so long, gets a reset.
 constexpr Duration kLinger = Duration::Seconds(1);
 
 Bytes Size(size_t bytes) { return Bytes(static_cast<int64_t>(bytes)); }
@@ -31,10 +32,7 @@ void StreamBody::Expect(const Expected& expected) {
   expected_ = expected;
   began_ = Now();
   request_.memory = FairShare(&host_.loop().edge().bodies, expected.caller);
-  if (expected.length.value_or(0) > expected.most) {
-    return Fail(MakeError(ErrorName::kBodyTooLarge,
-                          absl::StrCat("The request body is larger than ", expected.most, " bytes.")));
-  }
+  if (expected.length.value_or(0) > expected.most) return Fail(TooLarge());
   if (!request_.memory.GrowTo(Size(expected.head), limits_.max_body_memory)) return Fail(NoBodyMemory());
   if (expected.use != BodyUse::kStored) return;
   if (expected.asks) host_.session().Continue(stream_);
@@ -50,28 +48,41 @@ void StreamBody::ArmDeadline() {
   deadline_.Arm(std::max(left, Duration()), now);
 }
 
+ApiError StreamBody::TooLarge() const {
+  return MakeError(ErrorName::kBodyTooLarge,
+                   absl::StrCat("The request body is larger than ", expected_.most, " bytes."));
+}
+
 void StreamBody::OnDeadline() { Fail(MakeError(ErrorName::kRequestTimeout, "The request did not arrive in time.")); }
 
 void StreamBody::Fail(ApiError error) {
   if (failed_) return;
   failed_ = std::move(error);
   deadline_.Disarm();
+  if (expected_.use == BodyUse::kPieces) Drop(request_.body.size());
   request_.body = BodyBuffer();
   request_.memory.Release();
   arrived_.Notify();
   host_.OnChange(stream_);
 }
 
+// Some clients read no answer before they have sent their body, so their window stays open.
+void StreamBody::Drop(size_t bytes) {
+  dropped_ += bytes;
+  host_.session().ConsumeStream(stream_, bytes);
+}
+
 // Bytes that nobody reads do not hold up the other streams.
 void StreamBody::Take(absl::string_view bytes) {
   host_.session().ConsumeConnection(bytes.size());
-  if (expected_.use == BodyUse::kDropped || failed_ || gone_) return;
+  if (gone_) return;
+  if (expected_.use == BodyUse::kDropped || failed_) return Drop(bytes.size());
   taken_ += bytes.size();
-  if (taken_ > expected_.most) {
-    return Fail(MakeError(ErrorName::kBodyTooLarge,
-                          absl::StrCat("The request body is larger than ", expected_.most, " bytes.")));
+  const bool allowed = taken_ <= expected_.most;
+  if (!allowed || !Store(bytes)) {
+    Drop(bytes.size());
+    return Fail(allowed ? NoBodyMemory() : TooLarge());
   }
-  if (!Store(bytes)) return Fail(NoBodyMemory());
   if (expected_.use == BodyUse::kPieces) return arrived_.Notify();
   host_.session().ConsumeStream(stream_, bytes.size());
   ArmDeadline();
@@ -108,15 +119,25 @@ void StreamBody::Leave() {
 }
 
 asio::awaitable<void> StreamBody::Linger() {
-  expected_.use = BodyUse::kDropped;
-  bool over = false;
-  CoarseDeadline deadline(host_.loop().deadlines(), [this, &over] {
-    over = true;
+  if (std::exchange(expected_.use, BodyUse::kDropped) == BodyUse::kPieces) Drop(request_.body.size());
+  request_.body = BodyBuffer();
+  host_.Flush();
+  bool silent = false;
+  CoarseDeadline deadline(host_.loop().deadlines(), [this, &silent] {
+    silent = true;
     arrived_.Notify();
   });
-  deadline.Arm(kLinger);
   const Edge& edge = host_.loop().edge();
-  while (!ended_ && !gone_ && !over && !edge.draining.load(std::memory_order_relaxed)) co_await arrived_.Wait();
+  const Instant latest = began_ + limits_.max_body_time;
+  uint64_t before = dropped_;
+  deadline.Arm(kLinger);
+  while (!ended_ && !gone_ && !edge.draining.load(std::memory_order_relaxed)) {
+    if (std::exchange(silent, false)) {
+      if (std::exchange(before, dropped_) == dropped_ || Now() >= latest) break;
+      deadline.Arm(kLinger);
+    }
+    co_await arrived_.Wait();
+  }
 }
 
 ClientRequest StreamBody::TakeRequest(RequestHead head) {

@@ -38,8 +38,9 @@ class StreamBody final : public BodySource {
   void Fail(ApiError error);
   // The client is gone.
   void Leave();
-  // Behind the whole answer: drops what still comes. Returns at the end of the body, a second later, or in a drain.
-  // Some clients read their answer only between two pieces of the body, and take an earlier reset for a failure.
+  // Behind the whole answer: drops what still comes. Returns at the end of the body, after a second without bytes, when
+  // the time of a body is over, or in a drain. Some clients read their answer only between two pieces of the body, or
+  // behind it, and take an earlier reset for a failure.
   boost::asio::awaitable<void> Linger();
   // The router drains.
   void Hurry() { arrived_.Notify(); }
@@ -57,6 +58,8 @@ class StreamBody final : public BodySource {
 
  private:
   bool Store(absl::string_view bytes);
+  ApiError TooLarge() const;
+  void Drop(size_t bytes);
   void ArmDeadline();
   void OnDeadline();
 
@@ -67,6 +70,7 @@ class StreamBody final : public BodySource {
   ClientRequest request_;  // Its body and its memory.
   BodyBuffer piece_;       // The handler has it.
   uint64_t taken_ = 0;
+  uint64_t dropped_ = 0;
   Instant began_;
   bool ended_ = false;
   bool gone_ = false;

@@ -58,6 +58,15 @@ def test_curl_reads_a_refusal_while_it_sends(folder, engine, tmp_path, kind, siz
             assert json.loads(body)["error"]["message"]
 
 
+@pytest.mark.parametrize(("kind", "size", "status"), [("text/plain", 900_000, 415), ("application/json", 3_000_000, 413)])
+def test_a_client_that_reads_no_answer_before_its_body_is_sent_gets_a_refusal(folder, engine, kind, size, status):
+    with Router(folder, config=replicas([engine]) + "limits: {max_body: 1MB}\n") as router:
+        with httpx.Client(http1=False, http2=True, timeout=10) as client:
+            answer = client.post(f"{router.url}/v1/chat/completions", content=b" " * size, headers={"content-type": kind})
+            assert answer.status_code == status
+            assert client.get(f"{router.url}/v1/models").status_code == 200
+
+
 def test_alpn_chooses_it_under_tls_and_the_sdk_streams_over_it(folder, engine):
     context = ssl.create_default_context(cafile=TLS / "ca.pem")
     with TlsRouter(folder, replicas([engine])) as router:
