@@ -184,6 +184,7 @@ int RunServe(const ServeOptions& options) {
   const absl::StatusOr<Loaded> loaded = LoadFor(options);
   if (!loaded.ok()) return FailStart(nullptr, LogConfig(), loaded.status().message());
   const Config& config = loaded->config;
+  GiveMemoryBack(config.threads);
   RouterServer::Options server_options;
   server_options.version = PENSTOCK_VERSION;
   auto made = RouterServer::Create(config, std::move(server_options));

@@ -1,5 +1,6 @@
 #include "app/serve/memory_limit.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <fstream>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -23,6 +25,10 @@ constexpr int64_t kAnswerPart = 8;
 // The stacks of the threads that start later, and the regions that the allocator reserves for them.
 constexpr int64_t kThreadSpace = 64 * kMiB;
 constexpr int64_t kLeastPart = 8;
+// A buffer of this size has its own mapping, and leaves with it. By itself the allocator raises this bound to 32 MiB.
+constexpr int kOwnMapping = kMiB;
+// The pools of the allocator beside one for each loop.
+constexpr int kOtherPools = 2;
 
 // The number at the start of a file; none where it is "max" or missing.
 std::optional<int64_t> NumberIn(const std::string& path) {
@@ -104,6 +110,13 @@ std::vector<std::string> FitToMemory(const ProcessMemory& memory, LimitsConfig& 
   Lower("max_answer_memory", memory, answers, limits.max_answer_memory, notices);
   Lower("max_answer", memory, answers, limits.max_answer, notices);
   return notices;
+}
+
+void GiveMemoryBack(int threads) {
+  const int loops = threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency());
+  mallopt(M_MMAP_THRESHOLD, kOwnMapping);
+  mallopt(M_TRIM_THRESHOLD, kOwnMapping);
+  mallopt(M_ARENA_MAX, loops + kOtherPools);
 }
 
 }  // namespace penstock

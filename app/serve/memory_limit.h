@@ -26,6 +26,10 @@ ProcessMemory MemoryOfProcess(const std::string& root = "");
 // for each that it lowers.
 std::vector<std::string> FitToMemory(const ProcessMemory& memory, LimitsConfig& limits);
 
+// Lets the allocator give large buffers back to the system, and the pools of threads that ended. `threads`: those for
+// connections; 0: one per core. To be called once, before they start.
+void GiveMemoryBack(int threads);
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_APP_SERVE_MEMORY_LIMIT_H_

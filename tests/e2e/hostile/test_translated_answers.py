@@ -1,4 +1,5 @@
 """Whole answers of 30 MB that become answers of another dialect hold no loop: a neighbour's stream goes on."""
+import concurrent.futures
 import json
 
 import pytest
@@ -74,6 +75,15 @@ def test_a_long_answer_that_is_translated_holds_no_loop(router, scripted, way):
         assert size > SIZE
 
     assert longest_pause(router, translate, enough=0.05) < 0.05
+
+
+def test_the_memory_of_long_answers_goes_back(router, scripted):
+    path, body, text = WAYS["messages"]
+    scripted.script = http(200, whole("x" * SIZE))
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert all(len(text(answer)) == SIZE for answer in pool.map(lambda _: ask(router, path, body), range(8)))
+    router.wait_for_count("penstock_buffered_bytes", 0)
+    wait_until(lambda: resident_bytes(router) < 100 * MIB, 20, "the memory is given back")
 
 
 @pytest.mark.parametrize("way", WAYS)
