@@ -18,6 +18,16 @@ TEST(LogTime, IsRfc3339InUtc) {
   EXPECT_EQ(FormatTime(1795433221.0625), "2026-11-23T11:27:01.062500Z");
 }
 
+TEST(LogLine, HasTimesToTheMicrosecond) {
+  DecisionEntry entry;
+  entry.retry_after = Duration::Seconds(15.000000000000002);
+  entry.ttft = Duration::Seconds(0.1234564);
+  const std::string line = FormatDecision(entry, 1);
+  EXPECT_NE(line.find("\"retry_after_s\":15.0"), std::string::npos) << line;
+  EXPECT_EQ(line.find("15.00"), std::string::npos) << line;
+  EXPECT_NE(line.find("\"ttft_s\":0.123456,"), std::string::npos) << line;
+}
+
 TEST(LogLine, OfARequestHasItsPlaceSizesAndTimes) {
   DecisionEntry entry;
   entry.kind = Kind::kAccess;

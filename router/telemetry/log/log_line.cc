@@ -1,6 +1,7 @@
 #include "router/telemetry/log/log_line.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -25,7 +26,7 @@ void Put(Json& line, const char* key, const std::optional<Count<Tag>>& count) {
   if (count) line[key] = count->value();
 }
 void Put(Json& line, const char* key, const std::optional<Duration>& span) {
-  if (span) line[key] = span->seconds();
+  if (span) line[key] = std::round(span->seconds() * 1e6) / 1e6;
 }
 template <class Number>
 void Put(Json& line, const char* key, const std::optional<Number>& number) {
