@@ -8,6 +8,7 @@
 #include "config/read/fleet_checks.h"
 #include "config/text/addresses.h"
 #include "config/text/findings.h"
+#include "config/values/capacity.h"
 #include "config/values/key_digest.h"
 #include "config/values/label_words.h"
 
