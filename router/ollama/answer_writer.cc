@@ -29,8 +29,7 @@ bool TakeArguments(JsonScanner& scanner, std::string& out) {
 }
 
 // The index may stand behind the content. A choice without one has that of its place.
-bool ReadIndex(absl::string_view choice, int64_t* index) {
-  JsonScanner scanner(choice);
+bool ReadIndex(JsonScanner scanner, int64_t* index) {
   return scanner.ForEachMember(
       [&](absl::string_view key) { return key == "index" ? scanner.CopyInt(index) : scanner.Skip(); });
 }
@@ -108,8 +107,8 @@ bool AnswerWriter::ReadUsage(Scanner& scanner) {
   });
 }
 
-bool AnswerWriter::ReadChoice(absl::string_view json, Texts& texts) {
-  JsonScanner scanner(json);
+template <class Scanner>
+bool AnswerWriter::ReadChoice(Scanner& scanner, Texts& texts) {
   return scanner.ForEachMember([&](absl::string_view key) {
     if (key == "delta" || key == "message") return ReadMessage(scanner, texts);
     if (key == "text") return TakeText(scanner, texts.content);
@@ -122,12 +121,11 @@ bool AnswerWriter::Read(absl::string_view json, Texts& texts) {
   int64_t place = 0;
   bool taken = false;
   const auto read_choice = [&] {
-    absl::string_view choice;
     int64_t index = place++;
-    if (!scanner.TakeRaw(&choice)) return false;
-    if (taken || !ReadIndex(choice, &index)) return taken;
+    if (taken) return scanner.Skip();
+    if (!ReadIndex(scanner, &index)) return false;
     taken = index == 0;
-    return !taken || ReadChoice(choice, texts);
+    return taken ? ReadChoice(scanner, texts) : scanner.Skip();
   };
   return scanner.WholeObject([&](absl::string_view key) {
     if (key == "choices") return scanner.ForEachElement(read_choice);

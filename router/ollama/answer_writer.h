@@ -56,7 +56,8 @@ class AnswerWriter {
   };
 
   bool Read(absl::string_view json, Texts& texts);
-  bool ReadChoice(absl::string_view json, Texts& texts);
+  template <class Scanner>
+  bool ReadChoice(Scanner& scanner, Texts& texts);
   template <class Scanner>
   bool ReadMessage(Scanner& scanner, Texts& texts);
   template <class Scanner>
