@@ -48,8 +48,9 @@ TEST(MessageBounds, AListThatIsTooLongIsNoMessage) {
 TEST(MessageBounds, AContentThatComesTwiceDoesNotGather) {
   std::string delta = "{";
   for (int i = 0; i < 5; ++i) absl::StrAppend(&delta, i > 0 ? "," : "", R"("content":["a","b"])");
+  const std::string chunk = absl::StrCat(R"({"choices":[{"delta":)", delta, "}}]}");
   ChatPiece piece;
-  EXPECT_TRUE(ReadChatPiece(absl::StrCat(R"({"choices":[{"delta":)", delta, "}}]}"), &piece));
+  EXPECT_TRUE(ReadChatPiece(chunk, &piece));
   EXPECT_EQ(piece.text, "a");
   EXPECT_EQ(piece.more_text.size(), 1u);
 }
