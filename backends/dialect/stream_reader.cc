@@ -222,6 +222,7 @@ StreamFacts ReadStreamEvent(Endpoint endpoint, const SseSplitter::Event& event) 
     scan.facts.error = AbortedByEngine();
   } else {
     scan.facts.usage_only = scan.choices_empty && scan.has_usage;
+    scan.facts.opening = scan.choices_empty && !scan.has_usage;
   }
   return std::move(scan.facts);
 }

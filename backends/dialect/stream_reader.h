@@ -19,8 +19,9 @@ enum class MessagePart : uint8_t { kNone, kStart, kBlockStart, kBlockDelta, kBlo
 
 // Views point into the data of the event.
 struct StreamFacts {
-  bool nothing = false;       // data: null, which llama-server sends before the answers to a list of prompts.
-  bool opening = false;       // Anthropic's dialect: the message or a block begins, and has no text yet.
+  bool nothing = false;  // data: null, which llama-server sends before the answers to a list of prompts.
+  // Anthropic's dialect: the message or a block begins, and has no text yet. Chunks: `choices` is empty, without usage.
+  bool opening = false;
   bool done = false;          // data: [DONE], or a terminal event of the responses dialect.
   bool has_text = false;      // Content, reasoning or tool-call text of at least one character.
   absl::string_view content;  // Inside of the JSON string of the first choice that has content.

@@ -5,95 +5,14 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "backends/dialect/assembly/content_parts.h"
+#include "backends/dialect/assembly/answer_bounds.h"
 #include "backends/dialect/assembly/cut_object.h"
 #include "backends/dialect/finish_reason.h"
 #include "backends/dialect/messages/message_events.h"
-#include "backends/dialect/usage_reader.h"
 #include "base/json_string.h"
 
 namespace penstock::anthropic {
 namespace {
-
-// The inside of a string, or null. Any other value would be lost.
-bool TakeInside(JsonScanner& scanner, absl::string_view* out) {
-  if (scanner.Peek() == '"') return scanner.TakeString(out);
-  return scanner.Peek() == 'n' && scanner.Skip();
-}
-
-// Some engines give the object itself instead of its text.
-bool TakeArguments(JsonScanner& scanner, ToolCall* call) {
-  call->object = scanner.Peek() == '{';
-  return call->object ? scanner.TakeRaw(&call->arguments) : TakeInside(scanner, &call->arguments);
-}
-
-bool TakeContent(JsonScanner& scanner, ChatPiece* piece) {
-  return ForEachContentText(scanner, [piece](absl::string_view text) {
-    if (piece->text.empty()) {
-      piece->text = text;
-    } else {
-      piece->more_text.push_back(text);
-    }
-  });
-}
-
-// A string with its quotes, unless it is empty.
-bool TakeQuoted(JsonScanner& scanner, absl::string_view* out) {
-  if (scanner.Peek() != '"') return scanner.Skip();
-  if (!scanner.TakeRaw(out)) return false;
-  if (*out == "\"\"") *out = absl::string_view();
-  return true;
-}
-
-bool ReadCall(JsonScanner& scanner, ChatPiece* piece) {
-  ToolCall call;
-  call.index = static_cast<int64_t>(piece->calls.size());
-  const bool json = scanner.ForEachMember([&](absl::string_view key) {
-    if (key == "index") return scanner.CopyInt(&call.index);
-    if (key == "id") return TakeQuoted(scanner, &call.id);
-    if (key != "function") return scanner.Skip();
-    return scanner.ForEachMember([&](absl::string_view member) {
-      if (member == "name") return TakeQuoted(scanner, &call.name);
-      return member == "arguments" ? TakeArguments(scanner, &call) : scanner.Skip();
-    });
-  });
-  piece->calls.push_back(call);
-  return json;
-}
-
-// A delta, or the message of a whole chat.
-bool ReadDelta(JsonScanner& scanner, ChatPiece* piece) {
-  return scanner.ForEachMember([&](absl::string_view key) {
-    if (key == "content") return TakeContent(scanner, piece);
-    if (key == "reasoning_content" || key == "reasoning") {
-      return piece->thinking.empty() ? TakeInside(scanner, &piece->thinking) : scanner.Skip();
-    }
-    if (key == "refusal" && scanner.Peek() == '"') return scanner.TakeString(&piece->refusal);
-    if (key == "tool_calls") return scanner.ForEachElement([&] { return ReadCall(scanner, piece); });
-    return scanner.Skip();
-  });
-}
-
-// A message has one choice; an engine that gives more has others for itself.
-bool ReadChoice(JsonScanner& scanner, int64_t place, ChatPiece* piece) {
-  ChatPiece choice;
-  int64_t index = place;
-  const bool json = scanner.ForEachMember([&](absl::string_view key) {
-    if (key == "index") return scanner.CopyInt(&index);
-    if (key == "delta" || key == "message") return ReadDelta(scanner, &choice);
-    if (key == "finish_reason") return scanner.CopyString(&choice.finish);
-    return key == "stop_reason" ? TakeQuoted(scanner, &choice.stop) : scanner.Skip();
-  });
-  if (index != 0) return json;
-  piece->text = choice.text;
-  piece->more_text = std::move(choice.more_text);
-  piece->refusal = choice.refusal;
-  piece->thinking = choice.thinking;
-  piece->calls = std::move(choice.calls);
-  piece->finish = std::move(choice.finish);
-  piece->stop = choice.stop;
-  return json;
-}
 
 // The engine's words about an end, and the two facts beside them that decide its reason.
 struct Ending {
@@ -131,22 +50,19 @@ std::optional<std::string> ToolBlock(const ToolCall& call, absl::string_view id,
   return absl::StrCat("{\"type\":\"tool_use\",\"id\":", id, ",\"name\":", call.name, ",\"input\":", input, "}");
 }
 
+// The usage with zero for each impossible count.
+Usage Possible(Usage usage, bool* impossible) {
+  for (Tokens* count : {&usage.prompt, &usage.output}) {
+    if (*count <= Tokens(kMostReported)) continue;
+    *count = Tokens(0);
+    *impossible = true;
+  }
+  return usage;
+}
+
 std::string TextBlock(absl::string_view text) { return absl::StrCat("{\"type\":\"text\",\"text\":\"", text, "\"}"); }
 
 }  // namespace
-
-bool ReadChatPiece(absl::string_view json, ChatPiece* piece) {
-  JsonScanner scanner(json);
-  int64_t place = 0;
-  return scanner.WholeObject([&](absl::string_view key) {
-    if (key == "id") return TakeQuoted(scanner, &piece->id);
-    if (key == "model") return TakeQuoted(scanner, &piece->model);
-    if (key == "choices") return scanner.ForEachElement([&] { return ReadChoice(scanner, place++, piece); });
-    if (key == "usage") return ReadUsage(scanner, &piece->usage);
-    if (key == "error") piece->error |= scanner.Peek() != 'n';
-    return scanner.Skip();
-  });
-}
 
 absl::string_view MessageWriter::Take(absl::string_view bytes) {
   out_.clear();
@@ -169,17 +85,31 @@ std::string MessageWriter::OwnOr(absl::string_view id, absl::string_view prefix,
 void MessageWriter::TakeEvent(const SseSplitter::Event& event) {
   const absl::string_view data = absl::StripAsciiWhitespace(event.data);
   if (event.comment) return absl::StrAppend(&out_, event.raw);
-  if (ended_ || mixed_up_ || unreadable_ || data.empty() || data == "null") return;
+  if (ended_ || fault_ != Fault::kNone || data.empty() || data == "null") return;
   if (data == "[DONE]") return begun_ ? End() : absl::StrAppend(&out_, event.raw);
   ChatPiece piece;
   const bool json = ReadChatPiece(data, &piece);
-  unreadable_ = event.garbled || (!json && event.name != "error");
-  if (unreadable_) return;
+  if (event.garbled || (!json && event.name != "error")) fault_ = Fault::kUnreadable;
+  if (unreadable()) return;
   // The reader of messages names the fault.
   if (!json || piece.error || event.name == "error") {
     return absl::StrAppend(&out_, "event: error\ndata: ", data, "\n\n");
   }
-  if (!begun_) Begin(piece);
+  TakeFacts(piece);
+  // An event without a choice may come first: it has facts about the prompt, or only shows that the engine lives.
+  if (!begun_ && !piece.chosen) return;
+  if (!begun_) Begin();
+  TakeContent(piece);
+  if (fault_ != Fault::kNone) return;
+  if (!piece.stop.empty()) stop_ = std::string(piece.stop);
+  if (!piece.finish.empty()) {
+    Close();
+    finish_ = std::move(piece.finish);
+  }
+  if (!finish_.empty() && piece.usage) End();
+}
+
+void MessageWriter::TakeContent(const ChatPiece& piece) {
   if (!piece.thinking.empty()) {
     Open(Kind::kThinking, R"({"type":"thinking","thinking":"","signature":""})");
     Delta("thinking_delta", "thinking", piece.thinking);
@@ -189,25 +119,25 @@ void MessageWriter::TakeEvent(const SseSplitter::Event& event) {
   TakeText(piece.refusal);
   refused_ |= !piece.refusal.empty();
   for (const ToolCall& call : piece.calls) {
-    mixed_up_ = !TakeCall(call);
-    if (mixed_up_) return;
+    fault_ = TakeCall(call);
+    if (fault_ != Fault::kNone) return;
   }
-  if (!piece.stop.empty()) stop_ = std::string(piece.stop);
-  if (piece.usage) usage_ = piece.usage;
-  if (!piece.finish.empty()) {
-    Close();
-    finish_ = std::move(piece.finish);
-  }
-  if (!finish_.empty() && piece.usage) End();
 }
 
-void MessageWriter::Begin(const ChatPiece& piece) {
+void MessageWriter::TakeFacts(const ChatPiece& piece) {
+  if (piece.usage) said_.usage = Possible(*piece.usage, &said_.impossible_usage);
+  if (begun_) return;
+  if (!piece.id.empty()) said_.id = std::string(piece.id);
+  if (!piece.model.empty()) said_.model = std::string(piece.model);
+}
+
+void MessageWriter::Begin() {
   begun_ = true;
-  Usage usage = piece.usage.value_or(Usage{Tokens(0), Tokens(0), Tokens(0)});
+  Usage usage = said_.usage.value_or(Usage{Tokens(0), Tokens(0), Tokens(0)});
   usage.output = Tokens(0);
   absl::StrAppend(&out_, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":",
-                  OwnOr(piece.id, "msg_", 0), ",\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"model\":",
-                  piece.model.empty() ? "\"\"" : piece.model,
+                  OwnOr(said_.id, "msg_", 0), ",\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"model\":",
+                  said_.model.empty() ? "\"\"" : said_.model,
                   ",\"stop_reason\":null,\"stop_sequence\":null,\"usage\":", MessageUsage(usage), "}}\n\n");
 }
 
@@ -237,13 +167,16 @@ void MessageWriter::TakeText(absl::string_view text) {
   Delta("text_delta", "text", text);
 }
 
-bool MessageWriter::TakeCall(const ToolCall& call) {
+MessageWriter::Fault MessageWriter::TakeCall(const ToolCall& call) {
   // Some engines give all calls the same index: a new id with a name begins another call.
-  const bool another = !call.id.empty() && !call.name.empty() && call.id != call_id_;
-  if (another || call.index != call_ || open_ != Kind::kTool) {
-    if (call.name.empty() || (call_ && call.index < *call_) || (call.index == call_ && !another)) return false;
-    call_ = call.index;
-    call_id_ = std::string(call.id);
+  const bool another = !call.id.empty() && !call.name.empty() && call.id != calls_.id;
+  if (another || call.index != calls_.index || open_ != Kind::kTool) {
+    const bool earlier = calls_.index && call.index < *calls_.index;
+    if (call.name.empty() || earlier || (call.index == calls_.index && !another)) return Fault::kMixedUp;
+    if (calls_.begun == kMostListed) return Fault::kUnreadable;
+    ++calls_.begun;
+    calls_.index = call.index;
+    calls_.id = std::string(call.id);
     Open(Kind::kTool, absl::StrCat("{\"type\":\"tool_use\",\"id\":", OwnOr(call.id, "toolu_", block_ + 1),
                                    ",\"name\":", call.name, ",\"input\":{}}"));
   }
@@ -251,20 +184,23 @@ bool MessageWriter::TakeCall(const ToolCall& call) {
   if (call.object) AppendJsonEscaped(call.arguments, &escaped);
   const absl::string_view arguments = call.object ? absl::string_view(escaped) : call.arguments;
   if (!arguments.empty()) Delta("input_json_delta", "partial_json", arguments);
-  return true;
+  return Fault::kNone;
 }
 
 void MessageWriter::End() {
   if (std::exchange(ended_, true)) return;
   Close();
   absl::StrAppend(&out_, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{",
-                  ReasonJson({finish_, stop_, call_.has_value(), refused_}),
-                  "},\"usage\":", usage_ ? MessageUsage(*usage_) : OutputUsage(Tokens(0)), "}\n\n", kMessageStop);
+                  ReasonJson({finish_, stop_, calls_.begun > 0, refused_}),
+                  "},\"usage\":", said_.usage ? MessageUsage(*said_.usage) : OutputUsage(Tokens(0)), "}\n\n",
+                  kMessageStop);
 }
 
 std::optional<std::string> MessageWriter::Whole(absl::string_view body) const {
   ChatPiece piece;
   if (!ReadChatPiece(body, &piece) || piece.finish.empty()) return std::nullopt;
+  bool impossible = false;
+  const Usage usage = Possible(piece.usage.value_or(Usage{Tokens(0), Tokens(0), Tokens(0)}), &impossible);
   std::string message =
       absl::StrCat("{\"id\":", OwnOr(piece.id, "msg_", 0), ",\"type\":\"message\",\"role\":\"assistant\",\"model\":",
                    piece.model.empty() ? "\"\"" : piece.model, ",\"content\":[");
@@ -283,8 +219,8 @@ std::optional<std::string> MessageWriter::Whole(absl::string_view body) const {
     if (!block->empty()) blocks.push_back(*std::move(block));
   }
   const Ending ending{piece.finish, piece.stop, !piece.calls.empty(), !piece.refusal.empty()};
-  return absl::StrCat(message, absl::StrJoin(blocks, ","), "],", ReasonJson(ending),
-                      ",\"usage\":", MessageUsage(piece.usage.value_or(Usage{Tokens(0), Tokens(0), Tokens(0)})), "}");
+  return absl::StrCat(message, absl::StrJoin(blocks, ","), "],", ReasonJson(ending), ",\"usage\":", MessageUsage(usage),
+                      "}");
 }
 
 }  // namespace penstock::anthropic

@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "backends/dialect/assembly/answer_bounds.h"
 #include "backends/dialect/assembly/content_parts.h"
 #include "backends/dialect/assembly/cut_object.h"
 #include "backends/dialect/json_scanner.h"
@@ -12,10 +13,6 @@
 
 namespace penstock::ollama {
 namespace {
-
-constexpr size_t kMostToolCalls = 128;
-// No answer and no prompt has more.
-constexpr int64_t kMostTokens = 1'000'000'000;
 
 // False: neither a text nor a list of texts.
 bool TakeText(JsonScanner& scanner, std::string& out) {
@@ -29,6 +26,12 @@ bool TakeArguments(JsonScanner& scanner, std::string& out) {
   if (!scanner.TakeRaw(&raw)) return false;
   out.assign(raw.data(), raw.size());
   return true;
+}
+
+// The index may stand behind the content. A choice without one has that of its place.
+bool ReadIndex(JsonScanner scanner, int64_t* index) {
+  return scanner.ForEachMember(
+      [&](absl::string_view key) { return key == "index" ? scanner.CopyInt(index) : scanner.Skip(); });
 }
 
 }  // namespace
@@ -46,7 +49,7 @@ AnswerWriter::ToolCall* AnswerWriter::CallAt(int64_t index) {
   const auto found =
       std::find_if(tools_.begin(), tools_.end(), [index](const ToolCall& call) { return call.index == index; });
   if (found != tools_.end()) return &*found;
-  if (tools_.size() >= kMostToolCalls) return nullptr;
+  if (tools_.size() >= kMostListed) return nullptr;
   tools_.push_back({index, "", ""});
   return &tools_.back();
 }
@@ -54,7 +57,9 @@ AnswerWriter::ToolCall* AnswerWriter::CallAt(int64_t index) {
 template <class Scanner>
 bool AnswerWriter::ReadToolCalls(Scanner& scanner) {
   int64_t next = static_cast<int64_t>(tools_.size());
+  size_t listed = 0;
   return scanner.ForEachElement([&] {
+    if (++listed > kMostListed) return false;
     int64_t index = next++;
     std::string name, arguments;
     const bool read = scanner.ForEachMember([&](absl::string_view key) {
@@ -90,7 +95,7 @@ template <class Scanner>
 bool AnswerWriter::ReadCount(Scanner& scanner, int64_t* count) {
   int64_t read = *count;
   if (!scanner.CopyInt(&read)) return false;
-  if (read >= 0 && read <= kMostTokens) *count = read;
+  if (read >= 0 && read <= kMostReported) *count = read;
   return true;
 }
 
@@ -102,16 +107,25 @@ bool AnswerWriter::ReadUsage(Scanner& scanner) {
   });
 }
 
+template <class Scanner>
+bool AnswerWriter::ReadChoice(Scanner& scanner, Texts& texts) {
+  return scanner.ForEachMember([&](absl::string_view key) {
+    if (key == "delta" || key == "message") return ReadMessage(scanner, texts);
+    if (key == "text") return TakeText(scanner, texts.content);
+    return key == "finish_reason" ? scanner.CopyString(&finish_) : scanner.Skip();
+  });
+}
+
 bool AnswerWriter::Read(absl::string_view json, Texts& texts) {
   JsonScanner scanner(json);
-  bool first = true;
+  int64_t place = 0;
+  bool taken = false;
   const auto read_choice = [&] {
-    if (!std::exchange(first, false)) return scanner.Skip();
-    return scanner.ForEachMember([&](absl::string_view key) {
-      if (key == "delta" || key == "message") return ReadMessage(scanner, texts);
-      if (key == "text") return TakeText(scanner, texts.content);
-      return key == "finish_reason" ? scanner.CopyString(&finish_) : scanner.Skip();
-    });
+    int64_t index = place++;
+    if (taken) return scanner.Skip();
+    if (!ReadIndex(scanner, &index)) return false;
+    taken = index == 0;
+    return taken ? ReadChoice(scanner, texts) : scanner.Skip();
   };
   return scanner.WholeObject([&](absl::string_view key) {
     if (key == "choices") return scanner.ForEachElement(read_choice);

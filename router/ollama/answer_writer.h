@@ -2,7 +2,8 @@
 //
 // Each event of a stream becomes a line or none. The pieces of a tool call wait for its end, because Ollama's dialect
 // gives the arguments as an object. Of a call that the output limit cut, it has the members that are whole. The text of
-// a refusal is content, and so is a list of texts. What the dialect cannot say makes the answer unfit. The last line
+// a refusal is content, and so is a list of texts. What the dialect cannot say makes the answer unfit. Choices
+// behind the first are passed over. The last line
 // has the counts and the durations. One owner; the output string is the caller's, so a line allocates little.
 #ifndef PENSTOCK_ROUTER_OLLAMA_ANSWER_WRITER_H_
 #define PENSTOCK_ROUTER_OLLAMA_ANSWER_WRITER_H_
@@ -55,6 +56,8 @@ class AnswerWriter {
   };
 
   bool Read(absl::string_view json, Texts& texts);
+  template <class Scanner>
+  bool ReadChoice(Scanner& scanner, Texts& texts);
   template <class Scanner>
   bool ReadMessage(Scanner& scanner, Texts& texts);
   template <class Scanner>

@@ -73,6 +73,7 @@ bool AnswerStream::Take(absl::string_view bytes) {
   const bool first = !relay_.any_event();
   result_ = relay_.Feed(writer_ ? writer_->Take(bytes) : bytes, now);
   if (writer_ && (writer_->mixed_up() || writer_->unreadable())) result_ = StreamRelay::Result::kMalformed;
+  if (writer_ && writer_->impossible_usage()) state_.answer.usage_check.failed = true;
   if (relay_.any_text()) {
     state_.silent_work.reset();
     const RequestFacts& facts = state_.facts();
@@ -149,6 +150,12 @@ std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended)
     return EngineFailed(EngineErrorKind::kGarbage, "The engine ended its stream without an answer.");
   }
   if (CallsMixedUp()) return EngineFailed(EngineErrorKind::kGarbage, "The engine's calls of tools are mixed up.");
+  if (Unreadable()) {
+    return EngineFailed(
+        EngineErrorKind::kGarbage,
+        "The engine sent an event that is not JSON, has content that is no text, or lists too many parts "
+        "or calls of tools.");
+  }
   if (broken || UnfinishedBytes() > LongestEvent()) {
     return EngineFailed(EngineErrorKind::kGarbage,
                         broken ? "The engine sent an event that is not JSON, or of another API."

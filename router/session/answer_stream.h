@@ -56,6 +56,7 @@ class AnswerStream {
   // Bytes of an event that has not ended.
   size_t UnfinishedBytes() const { return relay_.unfinished_bytes() + (writer_ ? writer_->unfinished_bytes() : 0); }
   bool CallsMixedUp() const { return writer_ && writer_->mixed_up(); }
+  bool Unreadable() const { return writer_ && writer_->unreadable(); }
   // Sends the pieces of the relay, if there are any. False: the client is gone.
   boost::asio::awaitable<bool> SendRest();
   // Counts the bytes that wait for an end or for the client. False: there is no room for them.

@@ -86,7 +86,9 @@ asio::awaitable<AttemptEnd> WholeAnswer::RunTranslated() {
     made = co_await RunAside(state_.loop.io(), std::move(work));
   }
   if (made.error) co_return SaidByEngine(state_, *made.error, /*in_stream=*/false, delivery_.resume_due());
-  if (made.malformed) co_return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is no chat.");
+  if (made.malformed)
+    co_return EngineFailed(EngineErrorKind::kGarbage,
+                           "The engine's answer is no chat, or lists too many parts or calls of tools.");
   co_return co_await SendTranslated(std::move(made));
 }
 

@@ -9,45 +9,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tests/anthropic/message_streams.h"
 
 namespace penstock::anthropic {
 namespace {
 
 using nlohmann::json;
-
-std::string Chunk(const std::string& delta, const std::string& more = "") {
-  return absl::StrCat(R"(data: {"id":"c1","model":"m","choices":[{"index":0,"delta":)", delta, more, "}]}\n\n");
-}
-const std::string kUsageChunk =
-    "data: {\"id\":\"c1\",\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":3,\"total_tokens\":12,"
-    "\"prompt_tokens_details\":{\"cached_tokens\":4}}}\n\n";
-const std::string kEndMark = "data: [DONE]\n\n";
-const std::string kOpening = Chunk(R"({"role":"assistant","content":""})");
-const std::string kStopped = Chunk("{}", R"(,"finish_reason":"stop")");
-
-std::vector<json> EventsOf(const std::string& stream, bool finish = false, uint64_t unique = 0xa) {
-  MessageWriter writer(unique);
-  std::string text(writer.Take(stream));
-  if (finish) absl::StrAppend(&text, writer.Finish());
-  std::vector<json> events;
-  SseSplitter splitter;
-  splitter.Feed(text);
-  while (const auto event = splitter.Next()) {
-    if (event->comment) continue;
-    events.push_back(json::parse(event->data.begin(), event->data.end(), nullptr, false));
-    EXPECT_FALSE(events.back().is_discarded()) << event->data;
-    if (events.back().is_object()) {
-      EXPECT_EQ(events.back()["type"], std::string(event->name));
-    }
-  }
-  return events;
-}
-
-std::vector<std::string> TypesOf(const std::vector<json>& events) {
-  std::vector<std::string> types;
-  for (const json& event : events) types.push_back(event["type"]);
-  return types;
-}
 
 TEST(MessageWriter, AStreamOfTextIsOneBlock) {
   const auto events = EventsOf(kOpening + Chunk(R"({"content":"one \"a\""})") + Chunk(R"({"content":" two"})") +
@@ -78,6 +45,29 @@ TEST(MessageWriter, ThinkingTextAndCallsAreBlocksOfTheirOwn) {
       {"type":"tool_use","id":"t1","name":"look","input":{}},{"type":"tool_use","id":"t2","name":"wait","input":{}}])"));
   EXPECT_EQ(events[events.size() - 2]["delta"]["stop_reason"], "tool_use");
   EXPECT_EQ(events[events.size() - 3], json::parse(R"({"type":"content_block_stop","index":3})"));
+}
+
+TEST(MessageWriter, TheFirstEventWithAChoiceBeginsTheMessage) {
+  const std::string named = "data: {\"id\":\"early\",\"model\":\"m1\",\"choices\":[],\"prompt_filter_results\":[]}\n\n";
+  const std::string counted = "data: {\"id\":\"\",\"model\":\"\",\"choices\":[],\"usage\":{\"prompt_tokens\":9}}\n\n";
+  const std::string other = "data: {\"choices\":[{\"index\":5,\"delta\":{\"content\":\"z\"}},null]}\n\n";
+  const std::string ping = "data: {\"type\":\"ping\"}\n\n";
+  EXPECT_TRUE(EventsOf(ping + named + counted + other, /*finish=*/true).empty());
+  const std::string bare = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n";
+  const auto events = EventsOf(ping + named + counted + other + bare + kStopped + kEndMark);
+  EXPECT_EQ(TypesOf(events), (std::vector<std::string>{"message_start", "content_block_start", "content_block_delta",
+                                                       "content_block_stop", "message_delta", "message_stop"}));
+  EXPECT_EQ(events[0]["message"]["id"], "early");
+  EXPECT_EQ(events[0]["message"]["model"], "m1");
+  EXPECT_EQ(events[0]["message"]["usage"]["input_tokens"], 9);
+  const auto renamed = EventsOf(named + kOpening);
+  EXPECT_EQ(renamed[0]["message"]["id"], "c1");
+  EXPECT_EQ(renamed[0]["message"]["model"], "m");
+}
+
+TEST(MessageWriter, AStreamWithoutAChoiceIsNoMessage) {
+  MessageWriter writer(0xa);
+  EXPECT_EQ(writer.Take("data: {\"choices\":[]}\n\n" + kUsageChunk + kEndMark), kEndMark);
 }
 
 TEST(MessageWriter, TheStopStringOfTheEngineIsNamed) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
+#include "backends/dialect/assembly/answer_bounds.h"
 
 namespace penstock::ollama {
 namespace {
@@ -70,11 +71,34 @@ TEST(OllamaAnswer, AListOfTextsIsContent) {
   EXPECT_EQ(Lines(out)[0]["message"]["content"], "ab");
 }
 
+TEST(OllamaAnswer, ChoicesBehindTheFirstArePassedOver) {
+  AnswerWriter writer(Call::kChat, "m", At(0));
+  std::string out;
+  const std::string other = R"({"delta":{"content":"z","tool_calls":[{"function":{"name":"f"}}]},"index":)";
+  for (const char* index : {"5", "-1", "4611686018427387904"}) {
+    writer.Event(R"({"choices":[)" + other + index + R"(,"finish_reason":"length"}]})", kWhen, At(5), out);
+  }
+  EXPECT_EQ(out, "");
+  writer.Event(R"({"choices":[)" + other + R"(1},{"index":0,"delta":{"content":"a"}},{"delta":{"content":"b"}}]})",
+               kWhen, At(5), out);
+  writer.End(kWhen, At(5), out);
+  const std::vector<Json> lines = Lines(out);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0]["message"]["content"], "a");
+  EXPECT_EQ(lines[1]["done_reason"], "stop");
+}
+
 TEST(OllamaAnswer, WhatTheDialectCannotSayMakesItUnfit) {
   std::string calls;
-  for (int i = 0; i < 200; ++i) calls += (i > 0 ? ",{\"index\":" : "{\"index\":") + std::to_string(i) + "}";
+  for (size_t i = 0; i <= kMostListed; ++i) calls += (i > 0 ? ",{\"index\":" : "{\"index\":") + std::to_string(i) + "}";
+  std::string same = R"({"index":0})", parts = "\"\"";
+  for (size_t i = 0; i < kMostListed; ++i) {
+    same += R"(,{"index":0})";
+    parts += ",\"\"";
+  }
   for (const std::string& delta : {std::string(R"({"content":[{"type":"image"}]})"), std::string(R"({"content":5})"),
-                                   std::string(R"({"reasoning":{"a":1}})"), "{\"tool_calls\":[" + calls + "]}"}) {
+                                   std::string(R"({"reasoning":{"a":1}})"), "{\"tool_calls\":[" + calls + "]}",
+                                   "{\"tool_calls\":[" + same + "]}", "{\"content\":[" + parts + "]}"}) {
     AnswerWriter writer(Call::kChat, "m", At(0));
     std::string out;
     writer.Event(R"({"choices":[{"delta":)" + delta + "}]}", kWhen, At(5), out);

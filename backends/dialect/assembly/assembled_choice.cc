@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "backends/dialect/assembly/answer_bounds.h"
 #include "backends/dialect/assembly/content_parts.h"
 #include "base/json_string.h"
 
@@ -165,7 +166,7 @@ absl::Status AssembledChoice::AddToolCall(absl::string_view piece) {
   int64_t index = 0;
   if (!IndexOf(piece, &index)) return NotJson();
   const auto found = calls_.find(index);
-  if (found == calls_.end() && calls_.size() >= kMostCalls) return TooMany("tool calls");
+  if (found == calls_.end() && calls_.size() >= kMostListed) return TooMany("tool calls");
   if (found == calls_.end()) added_ += kPerCall;
   ToolCall& call = found == calls_.end() ? calls_[index] : found->second;
   JsonScanner scanner(piece);

@@ -56,8 +56,6 @@ class AssembledChoice {
   Usage usage;  // The usage of the event with the finish reason.
 
  private:
-  static constexpr size_t kMostCalls = 1024;
-
   struct ToolCall {
     MergedValue members;
     JsonMembers function;  // The insides of its texts.

@@ -2,7 +2,10 @@
 #ifndef PENSTOCK_BACKENDS_DIALECT_ASSEMBLY_CONTENT_PARTS_H_
 #define PENSTOCK_BACKENDS_DIALECT_ASSEMBLY_CONTENT_PARTS_H_
 
+#include <cstddef>
+
 #include "absl/strings/string_view.h"
+#include "backends/dialect/assembly/answer_bounds.h"
 #include "backends/dialect/json_scanner.h"
 
 namespace penstock {
@@ -18,8 +21,8 @@ struct ContentPart {
 // Consumes one part. False: not JSON.
 bool TakeContentPart(JsonScanner& scanner, ContentPart* part);
 
-// Calls visit(text) for each text of content that is a string, null or a list of texts. False: not JSON, or any other
-// value: it would be lost.
+// Calls visit(text) for each text of content that is a string, null or a list of texts. False: not JSON, more than
+// kMostListed texts, or any other value: it would be lost.
 template <class Visit>
 bool ForEachContentText(JsonScanner& scanner, Visit&& visit) {
   const char first = scanner.Peek();
@@ -30,9 +33,10 @@ bool ForEachContentText(JsonScanner& scanner, Visit&& visit) {
     visit(text);
     return true;
   }
+  size_t parts = 0;
   return first == '[' && scanner.ForEachElement([&] {
     ContentPart part;
-    if (!TakeContentPart(scanner, &part) || !part.is_text) return false;
+    if (++parts > kMostListed || !TakeContentPart(scanner, &part) || !part.is_text) return false;
     visit(part.text);
     return true;
   });

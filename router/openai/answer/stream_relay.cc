@@ -120,7 +120,7 @@ StreamRelay::Result StreamRelay::Take(const SseSplitter::Event& event, Instant n
   }
   const bool joins = state_.resumed && state_.shown.message.Joins(facts);
   const bool fits = !state_.resumed && state_.early.size() + event.raw.size() <= kMaxEarly;
-  if (facts.opening && !any_event_ && (joins || fits)) {
+  if (facts.opening && !reassembly_ && !any_event_ && (joins || fits)) {
     // Without it, a client can still get the answer of another engine.
     if (facts.usage) LearnUsage(*facts.usage);
     if (joins) return state_.shown.message.Join(facts), Result::kGoOn;

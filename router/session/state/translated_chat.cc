@@ -20,6 +20,8 @@ TranslatedChat TranslateChat(TextParts chat, uint64_t unique) {
   made.malformed = facts.malformed || !message;
   if (made.malformed) return made;
   made.facts = ReadAnswer(Endpoint::kMessages, *message);
+  // The message leaves impossible counts out; they are to be reported.
+  made.facts.usage = facts.usage;
   made.message = TextParts(*std::move(message));
   return made;
 }

@@ -113,7 +113,7 @@ def served(folder):
 
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("delta", [{"content": [{"type": "image"}]}, {"content": 5}, {"tool_calls": [
-    {"index": i, "function": {"name": "f", "arguments": "{}"}} for i in range(200)]}], ids=["image", "number", "calls"])
+    {"index": i, "function": {"name": "f", "arguments": "{}"}} for i in range(1100)]}], ids=["image", "number", "calls"])
 def test_what_ollamas_dialect_cannot_say_is_garbage(served, delta, stream):
     scripted, router = served
     scripted.script = in_form(delta, stream)
