@@ -27,7 +27,7 @@ constexpr int64_t kThreadSpace = 64 * kMiB;
 constexpr int64_t kLeastPart = 8;
 // A buffer of this size has its own mapping, and leaves with it. By itself the allocator raises this bound to 32 MiB.
 constexpr int kOwnMapping = kMiB;
-// The pools of the allocator beside one for each loop.
+// The allocator has so many pools beside one for each loop.
 constexpr int kOtherPools = 2;
 
 // The number at the start of a file; none where it is "max" or missing.

@@ -1,4 +1,4 @@
-// The memory that the process may take, and the budgets that it allows.
+// The memory that the process may take, the budgets that it allows, and how freed memory goes back to the system.
 //
 // Bodies and answers are the parts of the router that clients and engines grow. They take half and an eighth of the
 // memory at most. The rest is for connections, parsers and logs, and for the reserve of the allocator.

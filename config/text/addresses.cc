@@ -130,7 +130,7 @@ std::optional<AddressBytes> AddressOf(const std::string& host) {
   return address->first;
 }
 
-// Of all hosts of IPv4, or with IPv6 of all at all.
+// `any` means every address of IPv4, or every address of IPv4 and IPv6, and `other` is one of them.
 bool Covers(const std::string& any, const std::string& other) {
   const bool four = any.empty() || any == "0.0.0.0";
   if (!four) return IsSameHost(any, "::");

@@ -152,7 +152,7 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientChannel& client, Client
     case Route::kStoredResponse:
     case Route::kOllama:
     case Route::kOllamaPage:
-      break;  // Requests for an engine.
+      break;  // These need an engine.
     case Route::kModels:
     case Route::kModel:
       co_await AnswerModels(loop, request, match, answer);

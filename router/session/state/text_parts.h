@@ -36,7 +36,7 @@ class TextParts {
     parts_.back().append(more.data(), more.size());
   }
   size_t size() const { return size_; }
-  // In order. Whoever is done with one may take it.
+  // The parts in their order. A reader may take a part that it is done with.
   std::vector<std::string>& parts() { return parts_; }
   // In one block; once.
   std::string Join() {

@@ -125,6 +125,7 @@ def chats(folder):
     """A scripted engine whose router has learned that it lacks messages."""
     with ScriptedEngine() as engine, Router(folder, [engine]) as router:
         engine.script = http(404, {"detail": "Not Found"})
+        engine.posts["/v1/messages"] = lambda body, lacks=engine.script: lacks
         assert send(router.address, request_bytes("/v1/messages", LEAST)).status == 404
         yield engine, router
 
@@ -132,8 +133,7 @@ def chats(folder):
 def test_reasoning_becomes_a_block_of_thinking(chats):
     engine, router = chats
     engine.script = STREAM_HEAD + b"".join([
-        delta(role="assistant", content=""), delta(reasoning_content="hm"), delta(content="yes"), END, USAGE,
-        data("[DONE]"), b"0\r\n\r\n"])
+        delta(role="assistant", content=""), delta(reasoning_content="hm"), delta(content="yes"), END, USAGE, data("[DONE]"), b"0\r\n\r\n"])
     with sdk(router).messages.stream(**LEAST) as stream:
         message = stream.get_final_message()
     assert [(block.type, getattr(block, block.type)) for block in message.content] == [("thinking", "hm"), ("text", "yes")]
