@@ -1,8 +1,10 @@
 """Signals beside SIGTERM and SIGHUP, and signals while the router starts."""
+import glob
 import signal
 import subprocess
+import time
 
-from processes import BINARY, Engine, Router, free_port, wait_until
+from processes import BINARY, Engine, Router, free_port
 from test_lifecycle import finish_stream, start_stream
 
 
@@ -18,14 +20,20 @@ def test_sigquit_drains_and_signals_without_a_meaning_do_nothing(folder):
 
 def test_a_signal_that_comes_while_the_router_starts_is_not_lost(folder):
     def blocks(process, number):
-        with open(f"/proc/{process.pid}/status") as status:
-            mask = next(line.split()[1] for line in status if line.startswith("SigBlk"))
-        return int(mask, 16) >> (number - 1) & 1
+        """True once a thread of the process blocks the signal. The main thread shows none while it waits for signals."""
+        masks = []
+        for thread in glob.glob(f"/proc/{process.pid}/task/*/status"):
+            with open(thread) as status:
+                masks += [line.split()[1] for line in status if line.startswith("SigBlk")]
+        return any(int(mask, 16) >> (number - 1) & 1 for mask in masks)
 
     for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM, signal.SIGQUIT):
         process = subprocess.Popen([BINARY, "serve", "--listen", f"127.0.0.1:{free_port()}", "--replica", "http://127.0.0.1:9"],
                                    stderr=subprocess.PIPE)
-        wait_until(lambda: blocks(process, number), 20, "the router blocks its signals")
+        # Without a pause between two looks: a start takes some milliseconds.
+        end = time.monotonic() + 20
+        while not blocks(process, number):
+            assert time.monotonic() < end, "the router blocks its signals"
         process.send_signal(number)
         assert any(b"listening" in line for line in process.stderr), number
         if number not in (signal.SIGTERM, signal.SIGQUIT):
