@@ -94,7 +94,7 @@ class Bench:
         name, _, budget = policy.partition("@")
         fleet = with_budget(scenario, budget) if budget else scenario.fleet
         arguments = ["simulate", "--config", str(fleet), "--trace", window.trace, "--duration",
-                     f"{window.seconds * self.part:g}s", "--policy", name, "--json", *scenario.extra, *extra]
+                     f"{window.length(self.part):g}s", "--policy", name, "--json", *scenario.extra, *extra]
         if window.start:
             arguments += ["--from", f"{window.start}s"]
         key = hashlib.sha256(json.dumps([self.program, fleet.read_text(), arguments[3:]]).encode()).hexdigest()
@@ -272,8 +272,13 @@ def main():
     bench = Bench(options.workers, options.carried_seeds, options.part)
     report = Report(options.loads, shipping(), variants(), ablation_load(options), "bench/policies.sh " + " ".join(sys.argv[1:]))
     all_data = []
+    broken = []
     for scenario in chosen:
-        data = measure(bench, scenario, options)
+        try:
+            data = measure(bench, scenario, options)
+        except RuntimeError as error:  # The others have tables all the same.
+            broken.append(f"{scenario.name}: {error}")
+            continue
         all_data.append((scenario, data))
         if not options.reduced and options.plots:
             for window, measured in data.items():
@@ -282,6 +287,8 @@ def main():
             report.write(scenario, data)
     if sys.stderr.isatty():
         print(file=sys.stderr)
+    for failure in broken:
+        print(f"failed: {failure}", file=sys.stderr)
     if options.reduced:
         failures = check(all_data)
         for scenario, data in all_data:
@@ -292,8 +299,8 @@ def main():
                     for load in options.loads))
         for failure in failures:
             print(f"failed: {failure}", file=sys.stderr)
-        return 1 if failures else 0
-    return 0
+        return 1 if failures or broken else 0
+    return 1 if broken else 0
 
 
 if __name__ == "__main__":

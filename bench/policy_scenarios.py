@@ -11,15 +11,19 @@ TRACES = pathlib.Path(os.environ.get("PENSTOCK_TRACES", ROOT.parent / "shared/tr
 class Window:
     """A piece of a trace: the recorded file where it is at hand, else a generated workload of its kind."""
 
-    def __init__(self, trace, start, generated, seconds=300, shift=60):
+    def __init__(self, trace, start, generated, seconds=300, shift=60, least=0):
         recorded = TRACES / trace if trace else None
         self.recorded = recorded is not None and recorded.exists()
         self.trace = str(recorded) if self.recorded else f"generate:{generated}"
         self.start = start if self.recorded else start % 3000
         self.seconds = seconds
+        self.least = least  # A shorter piece says nothing: too few requests arrive in it.
         # Seeds of a search begin so much later each. A seed changes a generated workload anyway.
         self.shift = shift if self.recorded else 0
         self.name = f"{trace.split('.')[0]} from {start} s" if self.recorded else f"{generated} from {self.start} s"
+
+    def length(self, part):
+        return max(self.seconds * part, self.least)
 
 
 class Scenario:
@@ -47,8 +51,8 @@ ALL = [
     Scenario("elastic", [Window(None, 0, "antiphase"), Window(None, 400, "antiphase")]),
     Scenario("multi-model", [Window("servegen_multimodel_1h_a.csv.gz", 0, "multi-model"),
                              Window("servegen_multimodel_1h_a.csv.gz", 1800, "multi-model")], more=True),
-    Scenario("long-context", [Window("mooncake_conversation_a.csv.gz", 0, "documents"),
-                              Window("mooncake_synthetic_a.csv.gz", 0, "documents", shift=4)]),
+    Scenario("long-context", [Window("mooncake_conversation_a.csv.gz", 0, "documents", least=300),
+                              Window("mooncake_synthetic_a.csv.gz", 0, "documents", shift=4, least=300)]),
     Scenario("agentic", [Window("cc_agentic_6h_a.csv.gz", 9000, "agentic"),
                          Window("cc_agentic_6h_a.csv.gz", 14000, "agentic")]),
     Scenario("reasoning", [Window("servegen_r1_4h_a.csv.gz", 0, "reasoning", 2400),
