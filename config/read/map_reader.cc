@@ -103,6 +103,11 @@ bool MapReader::IsMap(absl::string_view key) const {
   return entry != nullptr && entry->value.IsMap();
 }
 
+bool MapReader::IsNull(absl::string_view key) const {
+  const Entry* entry = Find(key);
+  return entry && entry->value.IsNull();
+}
+
 void MapReader::Fail(absl::string_view key, absl::string_view message) const {
   const Entry* entry = Find(key);
   findings_->Add(PlaceOf(entry ? entry->value.Mark() : mark_), PathOf(key), message);

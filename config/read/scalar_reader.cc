@@ -134,7 +134,7 @@ bool ReadValue(const MapReader& map, absl::string_view key, const NameForm&, std
 
 bool ReadValue(const MapReader& map, absl::string_view key, const FilledTextForm&, std::string* out) {
   const bool read = ReadValue(map, key, TextForm{}, out);
-  if (map.Has(key) && out->empty()) map.Fail(key, "must not be empty");
+  if ((read || map.IsNull(key)) && out->empty()) map.Fail(key, "must not be empty");
   return read;
 }
 
