@@ -187,6 +187,7 @@ std::string MapReader::Suggest(absl::string_view given, const KeyList& known) co
 
 std::vector<std::string> MapReader::Keys() const {
   std::vector<std::string> keys;
+  keys.reserve(entries_.size());
   for (const Entry& entry : entries_) keys.push_back(entry.key);
   return keys;
 }

@@ -103,8 +103,9 @@ bool ReadValue(const MapReader& map, absl::string_view key, const ChoiceForm& fo
 
 bool ReadValue(const MapReader& map, absl::string_view key, const TextsForm&, std::vector<std::string>* out) {
   std::optional<std::vector<std::string>> texts = map.Texts(key);
-  if (texts) *out = *std::move(texts);
-  return texts.has_value();
+  if (!texts) return false;
+  *out = *std::move(texts);
+  return true;
 }
 
 bool ReadValue(const MapReader& map, absl::string_view key, const TextForm&, std::string* out) {
