@@ -112,7 +112,7 @@ end_to_end_part() {
   mkdir -p "$(dirname "$results")"
   rm -f "$results"
   PENSTOCK_BINARY="$PWD/build/$preset/penstock" PYTHONDONTWRITEBYTECODE=1 timeout 2400 .venv/bin/python -m pytest \
-    -p no:cacheprovider -q --junitxml "$results" -o junit_family=xunit1 "$@"
+    -p no:cacheprovider -q -rfER --junitxml "$results" -o junit_family=xunit1 "$@"
   local status=$?
   counts="$(python3 scripts/count_results.py "$results")" || counts="0 1 0"
   [ $status -ne 0 ] && [ "$(cut -d' ' -f2 <<<"$counts")" -eq 0 ] && counts="0 1 0"

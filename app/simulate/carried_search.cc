@@ -22,6 +22,7 @@ class SearchShare {
     if (carried) low_ = std::max(low_, rate);
     if (!carried) high_ = high_ > 0 ? std::min(high_, rate) : rate;
   }
+  bool any() const { return calls_ > 0; }
   double share() const {
     // A doubling, where the answer is not enclosed yet.
     const double ratio = low_ > 0 && high_ > 0 ? high_ / low_ : 2;
@@ -53,15 +54,19 @@ class OneSearch {
   absl::StatusOr<double> Carried() {
     SearchShare searched(search_);
     absl::Status failure;
+    bool nothing_left = false;
     const double carried = bench::HighestRate(search_, [&](double rate) {
       if (!failure.ok()) return 0.0;
       const absl::StatusOr<double> share = ShareAt(rate);
       failure = share.status();
+      // A slower trace leaves no request in the window, and no higher rate passed.
+      nothing_left = searched.any() && absl::IsOutOfRange(failure);
       if (!failure.ok()) return 0.0;
       searched.Note(rate, *share >= search_.on_time);
       if (request_.progress) request_.progress(rate, *share, (number_ + searched.share()) / request_.seeds);
       return *share;
     });
+    if (nothing_left) return 0;
     if (!failure.ok()) return failure;
     return carried;
   }

@@ -37,6 +37,7 @@ struct CarriedLoad {
   bool at_least = false;  // Beyond the search's highest rate nothing was tried.
 };
 
+// A seed whose window is empty before a rate is carried carries 0. OutOfRange: it is empty at the first rate.
 // InvalidArgument: the policy is unknown, or a window has no request whose first token an idle fleet makes in time.
 absl::StatusOr<CarriedLoad> FindCarriedLoad(const SimulationSetup& setup, const CarriedRequest& request);
 

@@ -237,7 +237,7 @@ absl::StatusOr<SimulationSetup> SetUpSimulation(Config config) {
 absl::StatusOr<bench::Trace> OpenWindow(const std::string& trace, const bench::TraceWindow& window, uint64_t seed) {
   absl::StatusOr<bench::Trace> opened = bench::OpenTrace(trace, window, seed);
   if (opened.ok() && opened->requests.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(trace, ": no request arrives in the window asked for"));
+    return absl::OutOfRangeError(absl::StrCat(trace, ": no request arrives in the window asked for"));
   }
   return opened;
 }

@@ -29,7 +29,7 @@ struct SimulationSetup {
 // or memory is unknown.
 absl::StatusOr<SimulationSetup> SetUpSimulation(Config config);
 
-// The requests of a window (trace.h); InvalidArgument where none arrives in it.
+// The requests of a window (trace.h); OutOfRange where none arrives in it.
 absl::StatusOr<bench::Trace> OpenWindow(const std::string& trace, const bench::TraceWindow& window, uint64_t seed);
 
 struct SimulationRun {

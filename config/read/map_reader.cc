@@ -103,6 +103,11 @@ bool MapReader::IsMap(absl::string_view key) const {
   return entry != nullptr && entry->value.IsMap();
 }
 
+bool MapReader::IsNull(absl::string_view key) const {
+  const Entry* entry = Find(key);
+  return entry && entry->value.IsNull();
+}
+
 void MapReader::Fail(absl::string_view key, absl::string_view message) const {
   const Entry* entry = Find(key);
   findings_->Add(PlaceOf(entry ? entry->value.Mark() : mark_), PathOf(key), message);
@@ -182,6 +187,7 @@ std::string MapReader::Suggest(absl::string_view given, const KeyList& known) co
 
 std::vector<std::string> MapReader::Keys() const {
   std::vector<std::string> keys;
+  keys.reserve(entries_.size());
   for (const Entry& entry : entries_) keys.push_back(entry.key);
   return keys;
 }

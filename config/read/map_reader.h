@@ -33,6 +33,7 @@ class MapReader {
 
   bool Has(absl::string_view key) const { return Find(key) != nullptr; }
   bool IsMap(absl::string_view key) const;
+  bool IsNull(absl::string_view key) const;
   // Adds a finding at the key's value, or at the mapping itself when the key is absent.
   void Fail(absl::string_view key, absl::string_view message) const;
   // Adds a finding at element `index` of a list.

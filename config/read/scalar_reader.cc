@@ -103,8 +103,9 @@ bool ReadValue(const MapReader& map, absl::string_view key, const ChoiceForm& fo
 
 bool ReadValue(const MapReader& map, absl::string_view key, const TextsForm&, std::vector<std::string>* out) {
   std::optional<std::vector<std::string>> texts = map.Texts(key);
-  if (texts) *out = *std::move(texts);
-  return texts.has_value();
+  if (!texts) return false;
+  *out = *std::move(texts);
+  return true;
 }
 
 bool ReadValue(const MapReader& map, absl::string_view key, const TextForm&, std::string* out) {
@@ -134,7 +135,7 @@ bool ReadValue(const MapReader& map, absl::string_view key, const NameForm&, std
 
 bool ReadValue(const MapReader& map, absl::string_view key, const FilledTextForm&, std::string* out) {
   const bool read = ReadValue(map, key, TextForm{}, out);
-  if (map.Has(key) && out->empty()) map.Fail(key, "must not be empty");
+  if ((read || map.IsNull(key)) && out->empty()) map.Fail(key, "must not be empty");
   return read;
 }
 

@@ -1,5 +1,9 @@
 #include "config/text/addresses.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <initializer_list>
 #include <optional>
@@ -9,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/text/address_range.h"
 
@@ -106,40 +111,61 @@ absl::StatusOr<EngineUrl> ParseSocketUrl(absl::string_view text, absl::string_vi
   return url;
 }
 
-bool IsLoopbackOrAny(const std::string& host) {
-  if (host.empty() || absl::EqualsIgnoreCase(host, "localhost")) return true;
+// One spelling for each host. "127.1" and "0x7f000001" are addresses for the system, and "localhost." is a name.
+std::string UsualHost(absl::string_view host) {
+  absl::ConsumeSuffix(&host, ".");
+  std::string usual = absl::AsciiStrToLower(host);
+  in_addr address = {};
+  char parts[INET_ADDRSTRLEN];
+  if (::inet_aton(usual.c_str(), &address) != 0 && ::inet_ntop(AF_INET, &address, parts, sizeof parts)) usual = parts;
+  return usual;
+}
+
+bool IsLoopbackOrAny(absl::string_view any_spelling) {
+  const std::string host = UsualHost(any_spelling);
+  if (host.empty() || host == "localhost") return true;
   const absl::StatusOr<AddressRange> address = ParseAddressRange(host);
   if (!address.ok()) return false;
   return std::ranges::any_of(std::initializer_list<absl::string_view>{"127.0.0.0/8", "0.0.0.0", "::1", "::"},
                              [&](absl::string_view own) { return ParseAddressRange(own)->Holds(address->first); });
 }
 
-// Addresses have several spellings.
-bool IsSameHost(const std::string& a, const std::string& b) {
-  if (absl::EqualsIgnoreCase(a, b)) return true;
-  const absl::StatusOr<AddressRange> first = ParseAddressRange(a);
-  const absl::StatusOr<AddressRange> second = ParseAddressRange(b);
+bool IsSameHost(absl::string_view a, absl::string_view b) {
+  const std::string first_host = UsualHost(a);
+  const std::string second_host = UsualHost(b);
+  if (first_host == second_host) return true;
+  const absl::StatusOr<AddressRange> first = ParseAddressRange(first_host);
+  const absl::StatusOr<AddressRange> second = ParseAddressRange(second_host);
   return first.ok() && second.ok() && *first == *second;
 }
 
 // The address of a host that needs no look-up.
-std::optional<AddressBytes> AddressOf(const std::string& host) {
-  const absl::StatusOr<AddressRange> address =
-      ParseAddressRange(absl::EqualsIgnoreCase(host, "localhost") ? "127.0.0.1" : host);
+std::optional<AddressBytes> AddressOf(absl::string_view any_spelling) {
+  const std::string host = UsualHost(any_spelling);
+  const absl::StatusOr<AddressRange> address = ParseAddressRange(host == "localhost" ? "127.0.0.1" : host);
   if (!address.ok()) return std::nullopt;
   return address->first;
 }
 
 // `any` means every address of IPv4, or every address of IPv4 and IPv6, and `other` is one of them.
 bool Covers(const std::string& any, const std::string& other) {
-  const bool four = any.empty() || any == "0.0.0.0";
+  const bool four = any.empty() || UsualHost(any) == "0.0.0.0";
   if (!four) return IsSameHost(any, "::");
   const std::optional<AddressBytes> address = AddressOf(other);
   return other.empty() || (address && ParseAddressRange("0.0.0.0/0")->Holds(*address));
 }
 
 bool IsLocalhost(const std::string& name, const std::string& other) {
-  return absl::EqualsIgnoreCase(name, "localhost") && (IsSameHost(other, "127.0.0.1") || IsSameHost(other, "::1"));
+  return UsualHost(name) == "localhost" && (IsSameHost(other, "127.0.0.1") || IsSameHost(other, "::1"));
+}
+
+// Without "/./" and "//". The system alone knows the end of "/../".
+std::string PlainPath(absl::string_view path) {
+  std::string plain;
+  for (const absl::string_view name : absl::StrSplit(path, '/', absl::SkipEmpty())) {
+    if (name != ".") absl::StrAppend(&plain, "/", name);
+  }
+  return plain;
 }
 
 bool IsBarePort(absl::string_view text) {
@@ -233,31 +259,30 @@ std::string EngineUrl::Name() const {
 }
 
 std::string EngineUrl::Key() const {
-  if (!socket_path.empty()) return absl::StrCat("unix:", socket_path, base_path);
-  const bool any = address.host == "0.0.0.0" || IsSameHost(address.host, "::");
+  if (!socket_path.empty()) return absl::StrCat("unix:", PlainPath(socket_path), base_path);
+  const bool any = IsSameHost(address.host, "0.0.0.0") || IsSameHost(address.host, "::");
   const std::optional<AddressBytes> bytes = AddressOf(any ? "localhost" : address.host);
-  absl::string_view name = address.host;
-  absl::ConsumeSuffix(&name, ".");
   const std::string host =
       bytes ? absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()))
-            : absl::AsciiStrToLower(name);
+            : UsualHost(address.host);
   return absl::StrCat(host, ":", address.port, base_path);
 }
 
 bool EngineUrl::IsLoopback() const {
-  const absl::string_view host = address.host;
-  return absl::EqualsIgnoreCase(host, "localhost") || host == "::1" || absl::StartsWith(host, "127.");
+  const std::string host = UsualHost(address.host);
+  return host == "localhost" || IsSameHost(host, "::1") || absl::StartsWith(host, "127.");
 }
 
 bool Reaches(const EngineUrl& url, const ListenAddress& listener) {
-  if (!url.socket_path.empty() || !listener.socket_path.empty()) return url.socket_path == listener.socket_path;
+  if (!url.socket_path.empty() || !listener.socket_path.empty())
+    return PlainPath(url.socket_path) == PlainPath(listener.socket_path);
   if (url.address.port != listener.tcp.port) return false;
   return IsSameHost(url.address.host, listener.tcp.host) ||
          (IsLoopbackOrAny(url.address.host) && IsLoopbackOrAny(listener.tcp.host));
 }
 
 bool Collide(const ListenAddress& a, const ListenAddress& b) {
-  if (!a.socket_path.empty() || !b.socket_path.empty()) return a.socket_path == b.socket_path;
+  if (!a.socket_path.empty() || !b.socket_path.empty()) return PlainPath(a.socket_path) == PlainPath(b.socket_path);
   if (a.tcp.port != b.tcp.port || a.tcp.port == 0) return false;
   const std::string& first = a.tcp.host;
   const std::string& second = b.tcp.host;

@@ -256,8 +256,14 @@ void ClientConnection::OnWriteDeadline() {
   if (longest > Duration()) {
     write_deadline_.Arm(longest);
   } else {
-    Close();
+    CloseSlow();
   }
+}
+
+void ClientConnection::CloseSlow() {
+  const int answers = http2_ == nullptr ? 1 : http2_->answers();
+  if (drain_.hurried()) loop_.edge().cut.fetch_add(answers, std::memory_order_relaxed);
+  Close();
 }
 
 asio::awaitable<bool> ClientConnection::Write(std::vector<asio::const_buffer> buffers) {
@@ -266,7 +272,7 @@ asio::awaitable<bool> ClientConnection::Write(std::vector<asio::const_buffer> bu
   while (written == Written::kPart) {
     if (loop_.edge().draining.load(std::memory_order_relaxed)) drain_.Hurry(Now());
     const Duration longest = drain_.BeginWait(Now(), socket_.Untaken());
-    if (longest <= Duration()) Close();
+    if (longest <= Duration()) CloseSlow();
     write_deadline_.Arm(longest);
     const error_code ec = co_await socket_.AwaitRoom();
     write_deadline_.Disarm();

@@ -87,6 +87,8 @@ class ClientConnection final : public LoopConnection, public ClientChannel {
   void MarkGone();
   // The time of a wait for room is over. It goes on where the client took bytes meanwhile.
   void OnWriteDeadline();
+  // The client takes nothing. A drain that does not wait for it cuts its answers.
+  void CloseSlow();
 
   EventLoop& loop_;
   const std::shared_ptr<const LimitsConfig> limits_;

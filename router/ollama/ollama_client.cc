@@ -109,18 +109,18 @@ asio::awaitable<bool> OllamaClient::EndGathered() {
 }
 
 asio::awaitable<void> OllamaClient::Translate() {
-  const bool long_one = whole_.size() >= kWorthRunningAside;
+  const size_t bytes = whole_.size();
   // The work has a writer of its own, which goes on here behind it.
   auto work = [writer = *writer_, body = std::move(whole_), when = WrittenNow(), now = Now()]() mutable {
     TextParts made(writer.Whole(body.Join(), when, now));
     return std::pair(std::move(writer), std::move(made));
   };
   whole_ = TextParts();
-  if (!long_one) {
+  if (bytes < kWorthRunningAside) {
     auto [writer, made] = work();
     Take(std::move(writer), std::move(made));
   } else {
-    auto [writer, made] = co_await RunAside(loop_, std::move(work));
+    auto [writer, made] = co_await RunAside(loop_, bytes, std::move(work));
     Take(std::move(writer), std::move(made));
   }
 }

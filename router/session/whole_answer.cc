@@ -77,13 +77,14 @@ asio::awaitable<AttemptEnd> WholeAnswer::RunTranslated() {
     if (more) co_await Step();
   }
   TranslatedChat made;
-  if (chat.size() < kWorthRunningAside) {
+  const size_t bytes = chat.size();
+  if (bytes < kWorthRunningAside) {
     made = TranslateChat(std::move(chat), state_.Unique());
   } else {
     auto work = [chat = std::move(chat), unique = state_.Unique()]() mutable {
       return TranslateChat(std::move(chat), unique);
     };
-    made = co_await RunAside(state_.loop.io(), std::move(work));
+    made = co_await RunAside(state_.loop.io(), bytes, std::move(work));
   }
   if (made.error) co_return SaidByEngine(state_, *made.error, /*in_stream=*/false, delivery_.resume_due());
   if (made.malformed)

@@ -20,12 +20,13 @@ TEST(AddressSpellings, TwoListenersHaveTwoAddresses) {
   EXPECT_THAT(FindingsOf(WithReplica("listen: 127.0.0.1:80\nadmin_listen: 127.0.0.1:80\n")), HasSubstr(both));
   EXPECT_THAT(FindingsOf(WithReplica("listen: unix:/run/p\nadmin_listen: unix:///run/p\n")), HasSubstr(both));
   const std::pair<std::string, std::string> collisions[] = {
-      {"localhost:80", "127.0.0.1:80"}, {"127.0.0.1:80", "LOCALHOST:80"},
-      {"0.0.0.0:80", "127.0.0.1:80"},   {"127.0.0.2:80", ":80"},
-      {"'[::]:80'", "127.0.0.1:80"},    {"'[::]:80'", ":80"},
-      {"'[0::1]:80'", "'[::1]:80'"},    {"'[::ffff:10.0.0.1]:80'", "10.0.0.1:80"},
-      {"localhost:80", "'[::1]:80'"},   {"localhost:80", "0.0.0.0:80"},
-      {"'[::]:80'", "somewhere:80"}};
+      {"localhost:80", "127.0.0.1:80"},  {"127.0.0.1:80", "LOCALHOST:80"},
+      {"0.0.0.0:80", "127.0.0.1:80"},    {"127.0.0.2:80", ":80"},
+      {"'[::]:80'", "127.0.0.1:80"},     {"'[::]:80'", ":80"},
+      {"'[0::1]:80'", "'[::1]:80'"},     {"'[::ffff:10.0.0.1]:80'", "10.0.0.1:80"},
+      {"localhost:80", "'[::1]:80'"},    {"localhost:80", "0.0.0.0:80"},
+      {"'[::]:80'", "somewhere:80"},     {"127.1:80", "127.0.0.1:80"},
+      {"localhost.:80", "127.0.0.1:80"}, {"0:80", "127.0.0.1:80"}};
   for (const auto& [listen, admin] : collisions) {
     for (const auto& [first, second] : {std::pair(listen, admin), std::pair(admin, listen)}) {
       const std::string yaml = absl::StrCat("listen: ", first, "\nadmin_listen: ", second, "\n");
@@ -45,10 +46,15 @@ TEST(AddressSpellings, TwoListenersHaveTwoAddresses) {
 }
 
 TEST(AddressSpellings, AUrlInAnotherSpellingIsTheSameEngine) {
-  const std::pair<const char*, const char*> same[] = {
-      {"http://localhost:8000", "http://127.0.0.1:8000"}, {"http://Host:80", "http://host"},
-      {"http://[::1]:8000", "http://[0:0::1]:8000"},      {"http://[::ffff:10.0.0.1]:1", "http://10.0.0.1:1"},
-      {"http://0.0.0.0:8000", "http://LOCALHOST:8000"},   {"http://host.:1", "http://host:1/v1"}};
+  const std::pair<const char*, const char*> same[] = {{"http://localhost:8000", "http://127.0.0.1:8000"},
+                                                      {"http://Host:80", "http://host"},
+                                                      {"http://[::1]:8000", "http://[0:0::1]:8000"},
+                                                      {"http://[::ffff:10.0.0.1]:1", "http://10.0.0.1:1"},
+                                                      {"http://0.0.0.0:8000", "http://LOCALHOST:8000"},
+                                                      {"http://host.:1", "http://host:1/v1"},
+                                                      {"http://127.1:1", "http://localhost.:1"},
+                                                      {"http://0x7f000001:1", "http://127.0.0.1:1"},
+                                                      {"unix:/run/./a", "unix:/run//a"}};
   const auto findings = [](const char* first, const char* second) {
     return FindingsOf(absl::StrCat("replicas: [{url: '", first, "'}, {url: '", second, "'}]\n"));
   };

@@ -9,6 +9,7 @@
 namespace penstock {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -53,6 +54,9 @@ TEST(SleepKeys, CommandsBelongToByCommand) {
   EXPECT_THAT(SleepFindings("start: up"), HasSubstr("sleep.start: needs by: command"));
   EXPECT_THAT(SleepFindings("stop: down"), HasSubstr("sleep.stop: needs by: command"));
   EXPECT_THAT(SleepFindings("by: command, start: '', stop: down"), HasSubstr("must not be empty"));
+  EXPECT_THAT(SleepFindings("by: command, start: , stop: down"), HasSubstr("must not be empty"));
+  EXPECT_THAT(SleepFindings("by: command, start: up, stop: [down]"),
+              AllOf(HasSubstr("must be a text, is a list"), Not(HasSubstr("must not be empty"))));
   EXPECT_THAT(SleepFindings("by: magic"), HasSubstr("sleep.by: unknown name \"magic\""));
   EXPECT_THAT(SleepFindings("by: command, start: up, stop: down, level: 1"),
               HasSubstr("sleep.level: is a level of vLLM"));

@@ -32,7 +32,9 @@ TEST(DrainWatch, ADrainLeavesAQuarterOfItsTime) {
   watch.EndWait(At(1), 100'000);
   DrainWatch waiting(limits);
   EXPECT_EQ(waiting.BeginWait(At(0), 0), Duration::Seconds(60));
+  EXPECT_FALSE(waiting.hurried());
   EXPECT_EQ(waiting.Hurry(At(30)), Duration::Seconds(10));
+  EXPECT_TRUE(waiting.hurried());
   waiting.EndWait(At(31), 0);
   EXPECT_EQ(waiting.Hurry(At(31)), std::nullopt);
   limits.drain_timeout = Duration::Seconds(4000);

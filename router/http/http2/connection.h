@@ -45,6 +45,8 @@ class Connection final : private StreamHost, private ClientSocket::InputWaiter {
   void Leave();
   // The socket was closed.
   void OnSocketClosed();
+  // The streams that have no whole answer yet.
+  int answers() const { return static_cast<int>(streams_.size()); }
 
  private:
   EventLoop& loop() override { return parts_.loop; }

@@ -137,6 +137,7 @@ void Stream::Hurry() {
 void Stream::OnSlow() {
   const Duration longest = drain_.GoOn(Now(), Waiting());
   if (longest > Duration()) return deadline_.Arm(longest);
+  if (drain_.hurried()) host_.loop().edge().cut.fetch_add(1, std::memory_order_relaxed);
   host_.session().Abort(id_);
   MarkGone();
   host_.Flush();

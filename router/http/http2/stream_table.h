@@ -23,6 +23,7 @@ class StreamTable final : public Session::Owner {
   std::shared_ptr<Stream> Share(StreamId stream) const;
   void Erase(StreamId stream) { streams_.erase(stream); }
   bool empty() const { return streams_.empty(); }
+  size_t size() const { return streams_.size(); }
   // A request is there in part.
   bool HasPart() const;
   // Requests whose body is there in part end with this error.

@@ -46,8 +46,11 @@ class DrainWatch {
     waits_ = true;
     return Longest(now);
   }
+  // The router drains, and does not wait any longer than it must.
+  bool hurried() const { return hurries_; }
   // The router drains. The wait that is under way may last so long from now on; none: there is no wait.
   std::optional<Duration> Hurry(Instant now) {
+    hurries_ = true;
     pause_ = std::min(pause_, hurried_);
     return waits_ ? std::optional(std::max(Duration(), Longest(now))) : std::nullopt;
   }
@@ -84,6 +87,7 @@ class DrainWatch {
   Instant wait_began_;
   Duration waited_;
   bool waits_ = false;
+  bool hurries_ = false;
   uint64_t taken_ = 0;
   uint64_t untaken_ = 0;  // As of the last look.
   uint64_t counted_ = 0;  // Bytes of the present wait that are in `taken_`.

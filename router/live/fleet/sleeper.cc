@@ -1,11 +1,10 @@
 #include "router/live/fleet/sleeper.h"
 
 #include <algorithm>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/clock.h"
@@ -92,11 +91,12 @@ void Sleeper::SleepUnlessBusy() {
 void Sleeper::Begin(Verb verb) {
   tracker_.Begin(verb == Verb::kWake, Now());
   loop_.connections().EnterGuest();
-  asio::co_spawn(loop_.io(), Run(verb), asio::detached);
+  order_.work.Spawn(loop_.io(), Run(verb));
 }
 
 asio::awaitable<void> Sleeper::Run(Verb verb) {
   const auto self = shared_from_this();
+  const auto leave = absl::MakeCleanup([this] { loop_.connections().LeaveGuest(); });
   VerbEnd end;
   if (by_command()) {
     end = co_await commands_.Run(verb, config_.start, config_.stop, config_.timeout);
@@ -106,15 +106,13 @@ asio::awaitable<void> Sleeper::Run(Verb verb) {
   const Duration took = tracker_.End(end.ok(), Now());
   if (end.page_lies) tracker_.Distrust();
   if (!stopped_) TellEnd(verb, std::move(end), took);
-  loop_.connections().LeaveGuest();
 }
 
 asio::awaitable<VerbEnd> Sleeper::RunByEngine(Verb verb) {
   const std::shared_ptr<UpstreamPool> pool = pool_;
-  running_verb_.emplace(loop_.io(), *pool, key_, *verbs_, target_);
-  VerbEnd end = co_await running_verb_->Run(verb, config_.timeout);
-  running_verb_.reset();
-  co_return end;
+  const auto end = absl::MakeCleanup([this] { order_.verbs.reset(); });
+  order_.verbs.emplace(loop_.io(), *pool, key_, *verbs_, target_);
+  co_return co_await order_.verbs->Run(verb, config_.timeout);
 }
 
 asio::awaitable<void> Sleeper::AfterRound(bool answered, bool gone, Instant began) {
@@ -150,7 +148,10 @@ asio::awaitable<void> Sleeper::AfterRound(bool answered, bool gone, Instant bega
 void Sleeper::Stop() {
   stopped_ = true;
   commands_.Stop();
-  if (running_verb_) running_verb_->Stop();
+  if (!order_.verbs) return;
+  order_.verbs->Stop();
+  // It may still wait for a connection.
+  order_.work.Cut();
 }
 
 void Sleeper::TellEnd(Verb verb, VerbEnd end, Duration took) {

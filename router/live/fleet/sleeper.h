@@ -16,6 +16,7 @@
 #include "backends/engines/contract/verb_end.h"
 #include "backends/engines/verbs/engine_verbs.h"
 #include "backends/health/residency_tracker.h"
+#include "backends/socket/cut_off.h"
 #include "config/config.h"
 #include "router/core/contract/event.h"
 #include "router/live/event_loop.h"
@@ -74,6 +75,12 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
     Instant next;
   };
 
+  // The order under way.
+  struct UnderWay {
+    std::optional<EngineVerbs> verbs;
+    CutOff work;
+  };
+
   // Wakes a replica that may sleep no more.
   void WakeRetired();
   // A report that is younger than the order has come.
@@ -95,7 +102,7 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
   const SleepVerbs* verbs_ = nullptr;
   SleepTarget target_;
   CommandSleep commands_;
-  std::optional<EngineVerbs> running_verb_;
+  UnderWay order_;
   int running_ = -1;
   std::optional<Instant> load_asked_at_;
   Retirement retirement_;

@@ -189,6 +189,7 @@ def test_a_failure_before_the_first_byte_is_tried_at_another_engine(folder):
         first.script = http(500, {"error": {"message": "no water"}})
         second.script = stream(START, BLOCK, WORD, END, STOP)
         with Router(folder, [first, second]) as router:
+            router.wait_for_count("penstock_replica_up", 2)  # Else all of them may go to the second.
             for _ in range(4):
                 assert ask((second, router), second.script).body.decode().endswith(STOP)
             assert first.calls > 0

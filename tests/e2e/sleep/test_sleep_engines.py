@@ -1,4 +1,8 @@
 """The verbs of engines other than vLLM, from the configuration to the answer."""
+import signal
+import socket
+import time
+
 import pytest
 from many_models import LlamaRouter, Ollama, Sglang
 from processes import Router, wait_until
@@ -59,3 +63,33 @@ def test_an_engine_without_its_memory_saver_stays_awake_and_says_why(folder):
         assert ask(router, "big") == "big"
         assert router.metrics().sum("penstock_sleeps_total", result="unable") == 1
         assert server.verbs == []
+
+
+def connecting(port, but=()):
+    """Connections to a local port that are not made yet, but those from some ports."""
+    with open("/proc/net/tcp") as lines:
+        rows = [line.split() for line in lines][1:]
+    waiting = [row[1] for row in rows if row[2].endswith(f":{port:04X}") and row[3] == "02"]
+    return [address for address in waiting if int(address.split(":")[1], 16) not in but]
+
+
+@pytest.mark.alone
+def test_the_end_waits_for_no_verb_whose_connection_is_not_made(folder):
+    with Sglang() as server, Router(folder, config=config(server, ["big"], "2s")) as router:
+        router.wait_for_count("penstock_replica_up", 1)
+        # The polls go on over their connection. A full queue lets no further one be made.
+        server.http.shutdown()
+        server.http.socket.listen(0)
+        filling = [socket.socket() for _ in range(3)]
+        for one in filling:
+            one.setblocking(False)
+            one.connect_ex(server.http.server_address)
+        own = {one.getsockname()[1] for one in filling}
+        wait_until(lambda: connecting(server.http.server_address[1], own), 20, "the verb waits for a connection")
+        assert not server.verbs
+        router.signal(signal.SIGTERM)
+        begun = time.monotonic()
+        assert router.process.wait(20) == 0
+        assert time.monotonic() - begun < 0.5
+        for one in filling:
+            one.close()
