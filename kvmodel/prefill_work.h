@@ -74,6 +74,7 @@ struct PrefillPrice {
     const double root = std::sqrt(per_token * per_token + 4 * per_pair * seconds);
     return per_token + root > 0 ? 2 * seconds / (per_token + root) : 0;
   }
+  bool operator==(const PrefillPrice&) const = default;
 };
 
 }  // namespace penstock

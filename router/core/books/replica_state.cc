@@ -58,9 +58,8 @@ CacheHope ReplicaState::HopeFor(const RequestState& request) const {
 
 Tokens ReplicaState::SharedOf(const RequestState& request) const {
   if (!spec_.shares_prompts) return Tokens(0);
-  const LiveBlocks& live = prompts.live();
   const std::vector<uint64_t>& prefix = request.arrived.prefix;
-  return request.PrefixTokens(request.running.in_cache ? live.Shared(prefix) : live.Held(prefix));
+  return request.PrefixTokens(request.running.in_cache ? prompts.live().Shared(prefix) : prompts.Find(prefix).held);
 }
 
 void ReplicaState::Join(RequestState* request, Instant now, std::vector<RequestId>& others) {

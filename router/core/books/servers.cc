@@ -1,6 +1,7 @@
 #include "router/core/books/servers.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "router/core/contract/admission_checks.h"
 
@@ -32,6 +33,7 @@ void Servers::Configure(Instant now) {
   priced_ = std::all_of(spec.replicas.begin(), spec.replicas.end(),
                         [](const ReplicaSpec& replica) { return replica.removed || replica.price > 0; });
   servers_.assign(std::max(servers_.size(), spec.models.size()), {});
+  answer_.blocks = 0;
   for (size_t i = 0; i < spec.replicas.size(); ++i) {
     if (spec.replicas[i].removed || spec.replicas[i].role == EngineRole::kPrefill) continue;
     for (ModelId model : spec.replicas[i].models) servers_[model.value()].Add(i, spec.replicas[i]);
@@ -179,9 +181,26 @@ Tokens Servers::MostCached(const RequestState& request) const {
 }
 
 Servers::Elsewhere Servers::DeepestHolders(const RequestState& request, Holders& out) const {
+  const RequestArrived& arrived = request.arrived;
+  out.clear();
+  if (arrived.prefix.empty()) return {};
+  const uint64_t changes = fleet_.holders().changes();
+  const size_t blocks = arrived.prefix.size();
+  const uint64_t last = arrived.prefix.back();
+  if (std::tie(answer_.changes, answer_.model, answer_.prompt, answer_.blocks, answer_.last) !=
+      std::tie(changes, arrived.model, arrived.prompt, blocks, last)) {
+    std::tie(answer_.changes, answer_.model, answer_.prompt, answer_.blocks, answer_.last) =
+        std::tie(changes, arrived.model, arrived.prompt, blocks, last);
+    answer_.deepest.clear();
+    answer_.elsewhere = LookForHolders(request, answer_.deepest);
+  }
+  out = answer_.deepest;
+  return answer_.elsewhere;
+}
+
+Servers::Elsewhere Servers::LookForHolders(const RequestState& request, Holders& out) const {
   const std::vector<uint64_t>& prefix = request.arrived.prefix;
   const std::vector<size_t>& servers = Of(request.arrived.model);
-  out.clear();
   const auto tokens = [&](size_t blocks) {
     return request.PrefixTokens(static_cast<int64_t>(std::min(blocks, prefix.size())));
   };

@@ -81,7 +81,7 @@ class Servers {
   // Has room for what a search looks at, so that it allocates nothing.
   using Holders = absl::InlinedVector<Holder, 3 * kSmallFleet>;
   // The servers that hold most of the prompt go into `out`, the deepest first. They are whole groups that hold the
-  // same landmarks, kSmallFleet servers at most.
+  // same landmarks, kSmallFleet servers at most. The last question costs nothing again.
   Elsewhere DeepestHolders(const RequestState& request, Holders& out) const;
 
   // The model's kinds of servers, their factors at most ModelServers::kRefresh old.
@@ -94,6 +94,7 @@ class Servers {
  private:
   void FindLargePrompts();
   double FullnessOf(const ReplicaState& replica, Instant now) const;
+  Elsewhere LookForHolders(const RequestState& request, Holders& out) const;
 
   FleetState& fleet_;
   bool priced_ = false;
@@ -102,6 +103,18 @@ class Servers {
   std::vector<ReplicaBrief> briefs_;   // One entry per replica.
   std::vector<Tokens> longest_;        // One entry per replica.
   std::vector<Tokens> large_from_;     // One entry per model.
+  // The answer to the last question for holders, as of so many changes of them. The hash of its last block names a
+  // whole prefix.
+  struct Answer {
+    uint64_t changes = 0;
+    ModelId model;
+    Tokens prompt{0};
+    size_t blocks = 0;
+    uint64_t last = 0;
+    Elsewhere elsewhere;
+    Holders deepest;
+  };
+  mutable Answer answer_;
 };
 
 }  // namespace penstock

@@ -37,32 +37,47 @@ void BestFirst::BoundApart(ModelId model) {
   if (std::binary_search(servers.begin(), servers.end(), hinted)) Bound(hinted, newcomer_.elsewhere());
 }
 
-void BestFirst::Bound(size_t server, Tokens held) {
+bool BestFirst::Failed(size_t server) const {
   const std::vector<uint32_t>& failed_on = request_->waiting.failed_on;
-  if (std::binary_search(failed_on.begin(), failed_on.end(), server)) return;
+  return std::binary_search(failed_on.begin(), failed_on.end(), server);
+}
+
+bool BestFirst::Passes(size_t server, double share, double saved) {
+  if (!request_->MayUse(server) || needed_ > servers_.Longest(server)) return false;
+  const std::optional<WaitReason> broken = SurelyBroken(floors_.Of(server), share, saved);
+  if (broken) closed_ = HigherRanked(closed_, *broken);
+  return !broken;
+}
+
+void BestFirst::Bound(const FloorOrder::Member& member, double adds) {
+  if (Failed(member.replica)) return;
   ++looks_;
-  if (!request_->MayUse(server) || needed_ > servers_.Longest(server)) return;
+  const double share = member.share + adds;
+  candidates_.push_back({price_ * share - member.price.Of(elsewhere_), share, member.replica});
+  std::push_heap(candidates_.begin(), candidates_.end(), IsBehind);
+}
+
+void BestFirst::Bound(size_t server, Tokens held) {
+  if (Failed(server)) return;
+  ++looks_;
   const Floors::Entry& entry = floors_.Of(server);
   const double share = newcomer_.FloorOf(entry).share + newcomer_.Adds(entry, held);
   double saved = entry.price.Of(PrefillOf(Tokens(0), held));
   if (IsHinted(*request_, server)) saved += entry.price.Of(PrefillOf(Tokens(0), HintedAtMost(*request_)));
-  if (const std::optional<WaitReason> broken = SurelyBroken(entry, share, saved)) {
-    closed_ = HigherRanked(closed_, *broken);
-    return;
-  }
-  candidates_.push_back({price_ * share - saved, share, server});
+  if (!Passes(server, share, saved)) return;
+  candidates_.push_back({price_ * share - saved, share, server, true});
   std::push_heap(candidates_.begin(), candidates_.end(), IsBehind);
 }
 
-void BestFirst::AddHead(Head head) {
-  if (head.next == head.end) return;
-  const double share = head.next->share + head.adds;
-  if (share > head.most_limit + kRounding) {
+void BestFirst::AddHead(size_t index) {
+  const Walk& walk = walks_[index];
+  if (walk.next == walk.end) return;
+  const double share = walk.next->share + walk.adds;
+  if (share > walk.most_limit + kRounding) {
     closed_ = HigherRanked(closed_, WaitReason::kMemory);
     return;
   }
-  head.bound = {price_ * share - most_saved_, share, head.next->replica};
-  heads_.push_back(head);
+  heads_.push_back({{price_ * share - most_saved_, share, walk.next->replica}, index});
   std::push_heap(heads_.begin(), heads_.end(), [](const Head& a, const Head& b) { return IsBehind(a.bound, b.bound); });
 }
 
@@ -71,22 +86,18 @@ void BestFirst::AddGroup(const FloorOrder::Kind& kind, const FloorOrder::Group& 
     closed_ = HigherRanked(closed_, WaitReason::kRunway);
     return;
   }
-  Head head;
-  head.adds = newcomer_.AddsTo(kind);
-  head.most_limit = group.most_limit;
-  head.next = group.members.begin();
-  head.end = group.members.end();
-  AddHead(head);
+  walks_.push_back({newcomer_.AddsTo(kind), group.most_limit, group.members.begin(), group.members.end()});
+  AddHead(walks_.size() - 1);
 }
 
 void BestFirst::Advance() {
   std::pop_heap(heads_.begin(), heads_.end(), [](const Head& a, const Head& b) { return IsBehind(a.bound, b.bound); });
-  Head head = heads_.back();
+  const size_t index = heads_.back().walk;
   heads_.pop_back();
-  const size_t server = head.next->replica;
-  if (!StandsApart(server)) Bound(server, newcomer_.elsewhere());
-  ++head.next;
-  AddHead(head);
+  Walk& walk = walks_[index];
+  if (!StandsApart(walk.next->replica)) Bound(*walk.next, walk.adds);
+  ++walk.next;
+  AddHead(index);
 }
 
 void BestFirst::Begin(const RequestState& request, Tokens needed, double price, Instant now) {
@@ -95,6 +106,7 @@ void BestFirst::Begin(const RequestState& request, Tokens needed, double price, 
   now_ = now;
   price_ = price;
   looks_ = 0;
+  walks_.clear();
   heads_.clear();
   candidates_.clear();
   const ModelId model = request.arrived.model;
@@ -109,14 +121,22 @@ void BestFirst::Begin(const RequestState& request, Tokens needed, double price, 
     }
     return;
   }
-  most_saved_ = floors_.MostPrefillPrice(model, now).Of(PrefillOf(Tokens(0), newcomer_.elsewhere()));
+  elsewhere_ = PrefillOf(Tokens(0), newcomer_.elsewhere());
+  most_saved_ = floors_.MostPrefillPrice(model, now).Of(elsewhere_);
   for (const auto& [kind, group] : order.groups()) AddGroup(kind, group);
 }
 
 const BestFirst::Candidate* BestFirst::First(size_t most) {
   const auto more = [&] { return looks_ < most && !IsBehind(heads_.front().bound, candidates_.front()); };
-  while (!heads_.empty() && (candidates_.empty() || more())) Advance();
-  return candidates_.empty() ? nullptr : &candidates_.front();
+  for (;;) {
+    while (!heads_.empty() && (candidates_.empty() || more())) Advance();
+    if (candidates_.empty()) return nullptr;
+    Candidate& first = candidates_.front();
+    const Floors::Entry& entry = floors_.Of(first.replica);
+    first.passed = first.passed || Passes(first.replica, first.peak_share, entry.price.Of(elsewhere_));
+    if (first.passed) return &first;
+    Pop();
+  }
 }
 
 void BestFirst::Pop() {

@@ -4,9 +4,9 @@
 // that the request adds to it (newcomer.h). The most that its cached prompt could save is taken off. The servers that
 // hold most of its prompt, and the one of its hint (hints.h), are bounded one by one. The others of a group
 // (floor_order.h) follow in the order of their floors, as far as they are asked for. Servers that surely cannot take
-// the request are passed over, whole groups at once. Invariant: no server that is not returned yet has a bound below
-// one that was, unless fewer looks were asked for. Owned by Search; a walk ends with the event. Begin is O(holders +
-// groups), Next O(log groups) for each server looked at.
+// the request are passed over: whole groups at once, others when their turn comes. Invariant: no server that is not
+// returned yet has a bound below one that was, unless fewer looks were asked for. Owned by Search; a walk ends with the
+// event. Begin is O(holders + groups), Next O(log groups) for each server looked at.
 #ifndef PENSTOCK_ROUTER_CORE_PLACEMENT_BEST_FIRST_H_
 #define PENSTOCK_ROUTER_CORE_PLACEMENT_BEST_FIRST_H_
 
@@ -28,6 +28,7 @@ class BestFirst {
     double cost = 0;
     double peak_share = 0;
     size_t replica = 0;
+    bool passed = false;  // It may take the request, as far as its floor tells.
 
     auto Key() const { return std::tie(cost, peak_share, replica); }
   };
@@ -50,25 +51,34 @@ class BestFirst {
 
  private:
   // The members of a group from `next` on.
-  struct Head {
-    Candidate bound;
+  struct Walk {
     double adds = 0;
     double most_limit = 0;
     FloorOrder::Members::const_iterator next;
     FloorOrder::Members::const_iterator end;
   };
+  // The bound of the first of them.
+  struct Head {
+    Candidate bound;
+    size_t walk = 0;
+  };
 
   void AddGroup(const FloorOrder::Kind& kind, const FloorOrder::Group& group);
-  // Puts it among the heads, unless the request fits on none of its members.
-  void AddHead(Head head);
+  // Puts the first member of the walk among the heads, unless the request fits on none of its members.
+  void AddHead(size_t walk);
   // Bounds the first member of the first head.
   void Advance();
+  bool Failed(size_t server) const;
   // The server holds most of the prompt, or the hint names it.
   bool StandsApart(size_t server) const;
   void BoundApart(ModelId model);
   // Bounds one server, which holds so much of the prompt at most: a candidate, unless it surely cannot take the
   // request.
   void Bound(size_t server, Tokens held);
+  // The same for a member of a group: a candidate that has not passed yet.
+  void Bound(const FloorOrder::Member& member, double adds);
+  // True: the server may take the request, where it adds up to this share and saves so much at most.
+  bool Passes(size_t server, double share, double saved);
   // Why the replica surely takes no request with this floor and saving at most; nullopt decides nothing.
   std::optional<WaitReason> SurelyBroken(const Floors::Entry& entry, double share, double saved) const;
 
@@ -79,10 +89,12 @@ class BestFirst {
   Tokens needed_{0};
   Instant now_;
   double price_ = 0;
-  double most_saved_ = 0;  // At most what a server that is no holder saves.
+  PrefillWork elsewhere_;  // At most the cached prefill of a server that is no holder.
+  double most_saved_ = 0;  // At most what it saves.
   WaitReason closed_ = WaitReason::kNoReplicaUp;
   size_t looks_ = 0;
   Newcomer newcomer_;
+  std::vector<Walk> walks_;
   std::vector<Head> heads_;            // A heap, the least bound first.
   std::vector<Candidate> candidates_;  // The same.
 };

@@ -10,37 +10,45 @@ WaitReason FloorOrder::closed() const {
   return reason;
 }
 
-// Takes the replica out of its group or its count.
-FloorOrder::Spot& FloorOrder::Take(size_t replica) {
+FloorOrder::Spot& FloorOrder::SpotOf(size_t replica) {
   if (replica >= spots_.size()) spots_.resize(replica + 1);
-  Spot& spot = spots_[replica];
+  return spots_[replica];
+}
+
+void FloorOrder::Take(Spot& spot) {
   if (spot.closed) --closed_[static_cast<size_t>(*spot.closed)];
   spot.closed.reset();
   if (spot.grouped) {
     const auto group = groups_.find(spot.kind);
-    group->second.members.erase({spot.share, static_cast<uint32_t>(replica)});
+    group->second.members.erase(spot.member);
     if (group->second.members.empty()) groups_.erase(group);
   }
   spot.grouped = false;
-  return spot;
 }
 
-void FloorOrder::Put(size_t replica, const Kind& kind, double share, double limit, double runway) {
-  const bool known = replica < spots_.size() && spots_[replica].grouped;
-  if (!known || spots_[replica].share != share || !(spots_[replica].kind == kind)) {
-    Spot& spot = Take(replica);
+void FloorOrder::Put(size_t replica, const Kind& kind, double share, double limit, double runway,
+                     const PrefillPrice& price) {
+  Spot& spot = SpotOf(replica);
+  if (!spot.grouped || !(spot.kind == kind)) {
+    Take(spot);
     spot.kind = kind;
-    spot.share = share;
-    spot.grouped = true;
-    groups_[kind].members.insert({share, static_cast<uint32_t>(replica)});
   }
+  const Member member = {share, static_cast<uint32_t>(replica), price};
   Group& group = groups_[kind];
+  if (!spot.grouped || spot.member.share != share || !(spot.member.price == price)) {
+    if (spot.grouped) group.members.erase(spot.member);
+    if (group.members.empty()) group = Group();
+    group.members.insert(member);
+    spot.member = member;
+    spot.grouped = true;
+  }
   group.most_limit = std::max(group.most_limit, limit);
   group.least_runway = std::min(group.least_runway, runway);
 }
 
 void FloorOrder::Close(size_t replica, WaitReason reason) {
-  Spot& spot = Take(replica);
+  Spot& spot = SpotOf(replica);
+  Take(spot);
   spot.closed = reason;
   ++closed_[static_cast<size_t>(reason)];
 }

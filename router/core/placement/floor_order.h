@@ -18,6 +18,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
+#include "kvmodel/prefill_work.h"
 #include "router/core/contract/wait_reason.h"
 
 namespace penstock {
@@ -40,6 +41,7 @@ class FloorOrder {
   struct Member {
     double share = 0;
     uint32_t replica = 0;
+    PrefillPrice price;  // At least that of its prefill. It has no part in the order.
 
     bool operator<(const Member& other) const {
       return std::tie(share, replica) < std::tie(other.share, other.replica);
@@ -57,20 +59,22 @@ class FloorOrder {
   // The highest ranked reason of the replicas that take no request; kNoReplicaUp where all take some.
   WaitReason closed() const;
 
-  // The replica's floor, as a member of a group.
-  void Put(size_t replica, const Kind& kind, double share, double limit, double runway);
+  // The replica's floor and the price of its prefill, as a member of a group.
+  void Put(size_t replica, const Kind& kind, double share, double limit, double runway, const PrefillPrice& price = {});
   // The replica takes no request.
   void Close(size_t replica, WaitReason reason);
 
  private:
   struct Spot {
     Kind kind;
-    double share = 0;
+    Member member;
     bool grouped = false;
     std::optional<WaitReason> closed;
   };
 
-  Spot& Take(size_t replica);
+  Spot& SpotOf(size_t replica);
+  // Takes the replica out of its group or its count.
+  void Take(Spot& spot);
 
   Groups groups_;
   std::array<int64_t, kWaitReasonCount> closed_{};

@@ -175,7 +175,7 @@ void Floors::Order(size_t index) {
     if (entry.closed) {
       orders_[order].Close(index, *entry.closed);
     } else {
-      orders_[order].Put(index, kind, floor.share, floor.limit, entry.runway);
+      orders_[order].Put(index, kind, floor.share, floor.limit, entry.runway, entry.price);
     }
   }
 }

@@ -5,6 +5,7 @@
 namespace penstock {
 
 void PrefixHolders::Remove(uint64_t block, uint32_t replica) {
+  ++changes_;
   const auto found = holders_.find(block);
   if (found == holders_.end()) return;
   auto& replicas = found->second;

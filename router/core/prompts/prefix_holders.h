@@ -25,15 +25,21 @@ class PrefixHolders {
 
   // Lays the table out for so many landmarks.
   void Reserve(size_t landmarks) { holders_.reserve(landmarks); }
-  void Add(uint64_t block, uint32_t replica) { holders_[block].push_back(replica); }
+  void Add(uint64_t block, uint32_t replica) {
+    ++changes_;
+    holders_[block].push_back(replica);
+  }
   void Remove(uint64_t block, uint32_t replica);
 
   // The replicas that hold the block, by position and in no order.
   std::span<const uint32_t> Of(uint64_t block) const;
   // The leading landmarks of the prompt that some replica holds.
   size_t Landmarks(const std::vector<uint64_t>& prefix) const;
+  // Calls of Add and Remove so far.
+  uint64_t changes() const { return changes_; }
 
  private:
+  uint64_t changes_ = 0;
   absl::flat_hash_map<uint64_t, absl::InlinedVector<uint32_t, 2>> holders_;
 };
 

@@ -14,17 +14,21 @@ void Note(std::optional<RequestId> other, RequestId self, std::vector<RequestId>
 }  // namespace
 
 PromptCache::Match PromptCache::Find(const Prefix& prefix) const {
-  Match match = FindOnGpu(prefix);
-  if (host_.size() == 0) return match;
-  const auto rest = prefix.begin() + match.live + match.left;
-  const auto holds = [this](uint64_t block) { return Holds(block); };
-  match.host = std::find_if_not(rest, prefix.end(), holds) - rest;
+  if (prefix.empty()) return {};
+  if (answer_.blocks == prefix.size() && answer_.last == prefix.back()) return answer_.match;
+  Match match = LookOnGpu(prefix);
+  if (host_.size() > 0) {
+    const auto rest = prefix.begin() + match.live + match.left;
+    const auto holds = [this](uint64_t block) { return Holds(block); };
+    match.host = std::find_if_not(rest, prefix.end(), holds) - rest;
+  }
+  answer_ = {prefix.size(), prefix.back(), match};
   return match;
 }
 
-PromptCache::Match PromptCache::FindOnGpu(const Prefix& prefix) const {
+PromptCache::Match PromptCache::LookOnGpu(const Prefix& prefix) const {
   Match match;
-  match.live = live_.Held(prefix);
+  match.live = match.held = live_.Held(prefix);
   const auto rest = prefix.begin() + match.live;
   if (told_.size() > 0) {
     const auto sure = std::find_if_not(rest, prefix.end(), [this](uint64_t block) { return IsSure(block); });
@@ -41,6 +45,7 @@ PromptCache::Match PromptCache::FindOnGpu(const Prefix& prefix) const {
 }
 
 void PromptCache::Join(RequestId request, const Prefix& prefix, std::vector<RequestId>& others) {
+  answer_ = {};
   for (size_t i = 0; i < prefix.size(); ++i) {
     const uint64_t block = prefix[i];
     const bool landmark = holders_ != nullptr && PrefixHolders::IsLandmark(i);
@@ -59,6 +64,7 @@ void PromptCache::UnlistLost(PrefixIndex& index) {
 }
 
 void PromptCache::Leave(RequestId request, const Prefix& prefix, int64_t kept, std::vector<RequestId>& others) {
+  answer_ = {};
   // The head of a prompt is put last: it is the newest.
   for (size_t i = prefix.size(); i-- > 0;) {
     const uint64_t block = prefix[i];
@@ -75,6 +81,7 @@ void PromptCache::Leave(RequestId request, const Prefix& prefix, int64_t kept, s
 }
 
 void PromptCache::Take(const CacheReport& report) {
+  answer_ = {};
   if (report.news == CacheNews::kCleared) ForgetLeft();
   if (report.news == CacheNews::kUnsure) Doubt();
   for (const PromptBlock& block : report.removed) TakeRemoved(block);

@@ -6,7 +6,7 @@
 // nor reported. A reported block may be live too. The host has copies of all that was computed of late, whatever the
 // GPU still has, within a bound of its own. Owned by ReplicaState. Join and Leave are O(blocks of the prompt), the
 // questions O(log blocks). They are O(blocks) where the host has copies, and where the engine reports: blocks may be
-// missing in between.
+// missing in between. The last question costs nothing again: a search asks the same of a replica several times.
 #ifndef PENSTOCK_ROUTER_CORE_PROMPTS_PROMPT_CACHE_H_
 #define PENSTOCK_ROUTER_CORE_PROMPTS_PROMPT_CACHE_H_
 
@@ -31,6 +31,7 @@ class PromptCache {
     int64_t live = 0;  // Held by running requests, or reported by the engine.
     int64_t left = 0;  // After those: some are only expected.
     int64_t host = 0;  // After those: to be loaded from the host.
+    int64_t held = 0;  // Those that running requests hold.
   };
   Match Find(const Prefix& prefix) const;
 
@@ -47,16 +48,19 @@ class PromptCache {
   void Leave(RequestId request, const Prefix& prefix, int64_t kept, std::vector<RequestId>& others);
   // Running requests leave room for so many other blocks.
   void SetRoom(int64_t blocks) {
+    answer_ = {};
     left_.SetCapacity(blocks);
     UnlistLost(left_);
   }
   // The host has room for so many blocks; 0: the engine keeps none there.
   void SetHostRoom(int64_t blocks) {
+    answer_ = {};
     host_.SetCapacity(blocks);
     UnlistLost(host_);
   }
   // The engine lost what ended requests left.
   void Forget() {
+    answer_ = {};
     ForgetLeft();
     counters_ = CacheCounters();
   }
@@ -76,7 +80,7 @@ class PromptCache {
   bool IsSure(uint64_t block) const { return live_.Contains(block) || told_.Contains(block); }
   bool OnGpu(uint64_t block) const { return IsSure(block) || left_.Contains(block); }
   bool Holds(uint64_t block) const { return OnGpu(block) || host_.Contains(block); }
-  Match FindOnGpu(const Prefix& prefix) const;
+  Match LookOnGpu(const Prefix& prefix) const;
   void ForgetLeft() {
     left_.Clear();
     told_.Clear();
@@ -101,6 +105,13 @@ class PromptCache {
   CacheCounters counters_;
   PrefixHolders* holders_ = nullptr;  // Null: nobody asks for the holders of a block.
   uint32_t replica_ = 0;
+  // To the last question, since the last change. The hash of its last block names a whole prompt.
+  struct Answer {
+    size_t blocks = 0;
+    uint64_t last = 0;
+    Match match;
+  };
+  mutable Answer answer_;
 };
 
 }  // namespace penstock

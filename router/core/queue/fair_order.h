@@ -23,6 +23,7 @@ namespace penstock {
 
 // The earliest place first.
 struct EarlierPlace {
+  using is_transparent = void;  // Finds a place for a request that it may not change.
   bool operator()(const RequestState* a, const RequestState* b) const {
     return std::pair(a->waiting.place, a->sequence) < std::pair(b->waiting.place, b->sequence);
   }

@@ -41,6 +41,15 @@ TEST(FloorOrder, AReplicaStandsInOnePlaceOnly) {
   EXPECT_EQ(InOrder(order, At(3)), std::vector<uint32_t>{1});
 }
 
+TEST(FloorOrder, AMemberTellsTheNewestPriceOfItsReplica) {
+  FloorOrder order;
+  order.Put(1, At(2), 0.7, kLimit, 0, {0.5, 0});
+  order.Put(1, At(2), 0.7, kLimit, 0, {0.25, 0});
+  const FloorOrder::Group& group = order.groups().find(At(2))->second;
+  ASSERT_EQ(group.members.size(), 1u);
+  EXPECT_EQ(group.members.begin()->price.per_token, 0.25);
+}
+
 TEST(FloorOrder, ClosedReplicasStandInNoGroupAndTellTheHighestReason) {
   FloorOrder order;
   EXPECT_EQ(order.closed(), WaitReason::kNoReplicaUp);
