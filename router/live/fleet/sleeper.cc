@@ -57,7 +57,7 @@ void Sleeper::WakeRetired() {
 
 void Sleeper::SetEngine(const SleepVerbs* verbs, SleepTarget target) {
   verbs_ = verbs;
-  target_ = std::move(target);
+  targets_.SetEngine(std::move(target));
   if (tracker_.busy()) return;
   tracker_.Forget();
   // An engine that tells nothing was started awake.
@@ -66,13 +66,14 @@ void Sleeper::SetEngine(const SleepVerbs* verbs, SleepTarget target) {
   }
 }
 
-void Sleeper::Order(Verb verb) {
+void Sleeper::Order(Verb verb, SleepLevel level) {
   if (tracker_.busy() || stopped_ || load_asked_at_) return;
   const Residency wanted = verb == Verb::kWake ? Residency::kAwake : Residency::kAsleep;
   if (tracker_.residency() == wanted) return TellEnd(verb, VerbEnd(), Duration());
   if (pool_ == nullptr || (!by_command() && verbs_ == nullptr)) {
     return TellEnd(verb, {VerbFault::kUnable, "its engine has no requests for it, or is not known"}, Duration());
   }
+  targets_.Order(level);
   // The last report may be older than the end of our own last request.
   if (verb == Verb::kSleep && running_ > 0) {
     load_asked_at_ = Now();
@@ -111,7 +112,7 @@ asio::awaitable<void> Sleeper::Run(Verb verb) {
 
 asio::awaitable<VerbEnd> Sleeper::RunByEngine(Verb verb) {
   const std::shared_ptr<UpstreamPool> pool = pool_;
-  running_verb_.emplace(loop_.io(), *pool, key_, *verbs_, target_);
+  running_verb_.emplace(loop_.io(), *pool, key_, *verbs_, verb == Verb::kSleep ? targets_.Sleep() : targets_.Wake());
   VerbEnd end = co_await running_verb_->Run(verb, config_.timeout);
   running_verb_.reset();
   co_return end;
@@ -131,7 +132,7 @@ asio::awaitable<void> Sleeper::AfterRound(bool answered, bool gone, Instant bega
   } else if (answered && verbs_ != nullptr && verbs_->page != nullptr) {
     const Instant asked = Now();
     const std::shared_ptr<UpstreamPool> pool = pool_;
-    EngineVerbs question(loop_.io(), *pool, key_, *verbs_, target_);
+    EngineVerbs question(loop_.io(), *pool, key_, *verbs_, targets_.engine());
     const EngineRest rest = co_await question.Ask();
     if (stopped_) co_return;
     if (rest != EngineRest::kAwake && rest != EngineRest::kAsleep && rest != EngineRest::kFailed) co_return;
@@ -153,13 +154,18 @@ void Sleeper::Stop() {
   if (running_verb_) running_verb_->Stop();
 }
 
+ReplicaResidency Sleeper::Present(bool failed, Duration took) {
+  const bool awake = residency() == Residency::kAwake;
+  if (awake) targets_.Awake();
+  const bool tells = !awake && verbs_ != nullptr && verbs_->levels;
+  return {replica_, residency(), failed, took, tells ? targets_.known() : SleepLevel::kUnsaid};
+}
+
 void Sleeper::TellEnd(Verb verb, VerbEnd end, Duration took) {
-  const ReplicaResidency event{replica_, residency(), !end.ok(), took};
+  const ReplicaResidency event = Present(!end.ok(), took);
   tell_({event, verb, std::move(end), false, false});
 }
 
-void Sleeper::TellChange() {
-  tell_({{replica_, residency(), false, Duration()}, std::nullopt, VerbEnd(), false, false});
-}
+void Sleeper::TellChange() { tell_({Present(false, Duration()), std::nullopt, VerbEnd(), false, false}); }
 
 }  // namespace penstock
