@@ -33,9 +33,8 @@ void FleetSimulation::Start(const std::vector<SimulatedArrival>& arrivals) {
   Tell(FleetChanged{std::move(believed)});
   for (size_t i = 0; i < engines_.size(); ++i) {
     Tell(ReplicaHealth{IdOf(i), Health::kUp});
-    const ResidencyOrders& orders = engines_.orders();
     if (spec_.fleet.replicas[i].sleep) {
-      Tell(ReplicaResidency{IdOf(i), orders.residency(i), false, {}, orders.level(i)});
+      Tell(ReplicaResidency{IdOf(i), engines_.orders().residency(i), false, {}, engines_.orders().level(i)});
     }
     link_.StartReports(i);
   }

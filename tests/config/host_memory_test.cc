@@ -40,7 +40,7 @@ TEST(HostMemoryKey, LeftOutThereIsNoBound) {
 }
 
 TEST(HostMemoryKey, ZeroAndNonsenseAreFindings) {
-  EXPECT_THAT(FindingsOf(TwoSleepers("0GB")), HasSubstr("nodes[0].sleep_memory: must be"));
+  EXPECT_THAT(FindingsOf(TwoSleepers("0GB")), HasSubstr("nodes[0].sleep_memory: 0B is outside"));
   EXPECT_THAT(FindingsOf(TwoSleepers("-1GB")), HasSubstr("nodes[0].sleep_memory"));
   EXPECT_THAT(FindingsOf(TwoSleepers("64")), HasSubstr("nodes[0].sleep_memory"));
 }
