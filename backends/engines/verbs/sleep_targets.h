@@ -22,7 +22,7 @@ class SleepTargets {
   void Order(SleepLevel level) { ordered_ = level; }
   // The metrics of the engine tell the level; kUnsaid: they do not, or it is awake.
   void Report(SleepLevel level) { reported_ = level; }
-  void Awake() { slept_ = SleepLevel::kUnsaid; }
+  void Awake() { slept_ = told_ = SleepLevel::kUnsaid; }
 
   // The ordered sleep begins.
   SleepTarget Sleep() {
@@ -39,6 +39,9 @@ class SleepTargets {
   const SleepTarget& engine() const { return target_; }
   // The level of a sleeping engine.
   SleepLevel known() const { return std::max(slept_, reported_); }
+  // The same, for the core. `news`: it knows another one.
+  SleepLevel Tell() { return told_ = known(); }
+  bool news() const { return told_ == SleepLevel::kUnsaid && known() != told_; }
 
  private:
   static int NumberOf(SleepLevel level) { return level == SleepLevel::kDisk ? 2 : 1; }
@@ -47,6 +50,7 @@ class SleepTargets {
   SleepLevel ordered_ = SleepLevel::kUnsaid;
   SleepLevel slept_ = SleepLevel::kUnsaid;
   SleepLevel reported_ = SleepLevel::kUnsaid;
+  SleepLevel told_ = SleepLevel::kUnsaid;
 };
 
 }  // namespace penstock

@@ -56,11 +56,13 @@ void Resident::NoteLevel(Presence& presence, const ReplicaResidency& event) {
     if (moved) return;
   }
   const bool falls = presence.awake() || presence.residency == Residency::kFallingAsleep;
-  if (event.residency != Residency::kAsleep || !falls) return;
+  const bool learns = presence.level == SleepLevel::kUnsaid && event.level != SleepLevel::kUnsaid;
+  if (event.residency != Residency::kAsleep || (!falls && !learns)) return;
   // Somebody else put it to sleep.
   presence.level = event.level;
   wakes_.Sleep(event.level);
   if (event.level == SleepLevel::kHost || !wakes_.may_drop()) presence.host = HostHold::kSure;
+  if (event.level == SleepLevel::kDisk && presence.host == HostHold::kMaybe) presence.host = HostHold::kNone;
   if (event.level == SleepLevel::kUnsaid) presence.host = std::max(presence.host, HostHold::kMaybe);
 }
 

@@ -142,6 +142,8 @@ asio::awaitable<void> Sleeper::AfterRound(bool answered, bool gone, Instant bega
     if (settled && residency() == Residency::kAsleep && running_ > 0) {
       tell_({{replica_, residency(), false, Duration()}, std::nullopt, VerbEnd(), true, false});
     }
+    // The metrics may tell the level later than the page tells the sleep.
+    if (settled && residency() == Residency::kAsleep && targets_.news()) TellChange();
     if (finding == ResidencyTracker::Finding::kLies) {
       tell_({{replica_, residency(), false, Duration()}, std::nullopt, VerbEnd(), false, true});
     }
@@ -158,7 +160,7 @@ ReplicaResidency Sleeper::Present(bool failed, Duration took) {
   const bool awake = residency() == Residency::kAwake;
   if (awake) targets_.Awake();
   const bool tells = !awake && verbs_ != nullptr && verbs_->levels;
-  return {replica_, residency(), failed, took, tells ? targets_.known() : SleepLevel::kUnsaid};
+  return {replica_, residency(), failed, took, tells ? targets_.Tell() : SleepLevel::kUnsaid};
 }
 
 void Sleeper::TellEnd(Verb verb, VerbEnd end, Duration took) {

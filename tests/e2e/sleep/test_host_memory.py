@@ -64,7 +64,7 @@ def test_a_model_without_room_on_its_node_sleeps_at_level_2_and_wakes_from_disk(
             assert by_level(servers) == (on_host, on_disk), "what an engine holds stays with it"
         with Router(folder, config=config(servers, "20GB")) as router:
             wait_until(lambda: router.metrics().sum("penstock_replica_asleep") == 2, 30, "they are found asleep")
-            router.wait_for_count("penstock_node_sleep_memory_used_bytes", used)  # By the word of the engines.
+            router.wait_for_count("penstock_node_sleep_memory_used_bytes", used)
             on_host.verbs, on_disk.verbs = [], []
             ask(router, on_disk)
             ask(router, on_host)
