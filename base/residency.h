@@ -16,6 +16,13 @@ enum class Residency : uint8_t {
   kFallingAsleep,
 };
 
+// The place of the weights of a replica that sleeps. The values stand in event logs.
+enum class SleepLevel : uint8_t {
+  kUnsaid,  // Its engine has one way to sleep, or nobody knows.
+  kHost,    // The memory of its host. A wake copies them back.
+  kDisk,    // Nowhere else: they are dropped, and a wake reads them again.
+};
+
 constexpr absl::string_view LabelOf(Residency residency) {
   constexpr absl::string_view kLabels[] = {"awake", "asleep", "waking", "falling_asleep"};
   return kLabels[static_cast<size_t>(residency)];

@@ -2,6 +2,7 @@
 
 Table `gpus`: the fewest H100 for 5 to 40 models. They are alone on a GPU each, or all awake, or asleep in turn.
 Table `share`: the requests of 20 models on time, by the number of GPUs. All models are on every GPU.
+Table `host`: the same on 4 GPUs, by the memory of their host for the weights of those asleep.
 Table `turns`: five models that are busy in turn on a GPU with memory for three.
 Table `day`: the fewest H200 for the day of five real models (3B to 70B), in quarters: one model per GPU, awake, asleep.
 """
@@ -47,15 +48,17 @@ def planned(count, ttft, sleeping):
     return lines + classes(ttft)
 
 
-def shared(count, gpus, ttft):
-    """Every model on every GPU, asleep or awake."""
-    lines = ["gpus:"] + [f"  - {{id: gpu{g}, kind: h100, memory: {USABLE / 1e9:.1f}GB}}" for g in range(gpus)]
+def shared(count, gpus, ttft, host=None):
+    """Every model on every GPU, asleep or awake. `host`: GB of their node for those asleep; 0: no bound; None: no node."""
+    lines = [f"nodes: [{{id: node, sleep_memory: {host}GB}}]"] if host else []
+    node = "" if host is None else "node/"
+    lines += ["gpus:"] + [f"  - {{id: {node}gpu{g}, kind: h100, memory: {USABLE / 1e9:.1f}GB}}" for g in range(gpus)]
     lines += models(count) + ["replicas:"]
     for i in range(count):
         _, weights, wake = SHAPES[i % 4]
         memory = f"kv_memory: {CACHE / 1e9:.0f}GB, resident: {(weights + ENGINE + CACHE) / 1e9:.2f}GB"
         for g in range(gpus):
-            lines.append(f"  - {{id: m{i:02d}-{g}, gpus: [gpu{g}], model: market-{i:02d}, {memory}, "
+            lines.append(f"  - {{id: m{i:02d}-{g}, gpus: [{node}gpu{g}], model: market-{i:02d}, {memory}, "
                          f"sleep: {{after: 60s, wake: {wake}s}}, simulated: {{}}}}")
     return lines + classes(ttft)
 
@@ -102,6 +105,17 @@ def print_share():
                       f"{result['ttft_s']['p99']:.2f} s |", flush=True)
 
 
+def print_host():
+    print("| memory of the host | on time | worst model | refused | wakes | p50 TTFT | p99 TTFT |")
+    print("|---:|---:|---:|---:|---:|---:|---:|")
+    for host in (0, 800, 540, 270, 140, 30):
+        result = simulate(shared(20, 4, "10s", host), *workload(20), "--seed", "1")
+        print(f"| {f'{host} GB' if host else 'no bound'} | {100 * result['on_time_share']:.2f} % | "
+              f"{100 * result['feasible']['worst_model_on_time_share']:.2f} % | "
+              f"{sum(result['refused'].values())} | {result['sleep']['wakes']} | "
+              f"{result['ttft_s']['p50']:.2f} s | {result['ttft_s']['p99']:.2f} s |", flush=True)
+
+
 def print_turns():
     print("| TTFT | on time | worst model | wakes | failed wakes |")
     print("|---:|---:|---:|---:|---:|")
@@ -140,4 +154,4 @@ def print_day():
 
 
 if __name__ == "__main__":
-    {"gpus": print_gpus, "share": print_share, "turns": print_turns, "day": print_day}[sys.argv[1]]()
+    {"gpus": print_gpus, "share": print_share, "host": print_host, "turns": print_turns, "day": print_day}[sys.argv[1]]()

@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 
+from policy_check import findings
 from policy_scenarios import ALL, REDUCED
 from policy_tables import Report, percent
 
@@ -227,24 +228,6 @@ def measure(bench, scenario, options):
     return measured
 
 
-def check(all_data):
-    """The findings of the reduced form: it expects Penstock ahead of every shipping policy above the knee, and close to the informed yardstick."""
-    failures = []
-    for scenario, data in all_data:
-        for window, measured in data.items():
-            for load, own in measured["rows"]["penstock"].items():
-                yardstick = measured["rows"]["informed"][load]
-                least = 0.95 if load <= 1.25 else 0.9
-                if own["active"] < least * yardstick["active"]:
-                    failures.append(f"{scenario.name} at {load}x: {own['active']:.0f} of {yardstick['active']:.0f} active tokens/s")
-                for row, by_load in measured["rows"].items():
-                    if row in shipping() and load > 1 and own["goodput"] < by_load[load]["goodput"]:
-                        failures.append(f"{scenario.name} at {load}x: behind {row}")
-                    if row in shipping() and own["on_time"] < by_load[load]["on_time"] - 0.002:
-                        failures.append(f"{scenario.name} at {load}x: fewer on time than {row}")
-    return failures
-
-
 def main():
     parser = argparse.ArgumentParser(prog="bench/policies.sh")
     parser.add_argument("--reduced", action="store_true", help="generated workloads, three scenarios; exit 1 when Penstock does not lead")
@@ -290,7 +273,7 @@ def main():
     for failure in broken:
         print(f"failed: {failure}", file=sys.stderr)
     if options.reduced:
-        failures = check(all_data)
+        failures = findings(all_data, shipping())
         for scenario, data in all_data:
             for measured in data.values():
                 own = measured["rows"]["penstock"]

@@ -5,12 +5,14 @@
 #include <set>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/header_names.h"
 #include "config/config.h"
+#include "config/host_memory_warnings.h"
 #include "config/text/address_range.h"
 #include "config/text/addresses.h"
 #include "config/text/units_text.h"
@@ -238,6 +240,7 @@ std::vector<std::string> Warnings(const Config& config) {
       warnings.push_back(absl::StrCat("trusted_proxies: ", text, " trusts every client to name any address"));
     }
   }
+  for (std::string& warning : HostMemoryWarnings(config)) warnings.push_back(std::move(warning));
   WarnRelayHeaders(config, warnings);
   WarnState(config.state, warnings);
   WarnPolicy(config, warnings);

@@ -160,8 +160,10 @@ struct RouterServer::Parts {
     if (watch.monitor == nullptr || watch.elastic == nullptr) return;
     if (const auto* share = std::get_if<SetShare>(&action)) return watch.elastic->OnOrder(*share);
     if (const auto* load = std::get_if<LoadAdapter>(&action)) return watch.monitor->OnOrder(*load);
-    const ReplicaId replica = std::visit([](const auto& order) { return order.replica; }, action);
-    watch.monitor->OnOrder(replica, std::holds_alternative<Wake>(action) ? Verb::kWake : Verb::kSleep);
+    if (const auto* sleep = std::get_if<Sleep>(&action)) {
+      watch.monitor->OnOrder(sleep->replica, Verb::kSleep, sleep->level);
+    }
+    if (const auto* wake = std::get_if<Wake>(&action)) watch.monitor->OnOrder(wake->replica, Verb::kWake);
   }
 };
 

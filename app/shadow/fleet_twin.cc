@@ -35,7 +35,10 @@ class TwinBuilder {
     SimulatedReplica& added = spec_.replicas.emplace_back();
     added.coefficients = replica.prior.Scaled(factor > 0 ? factor : 1);
     added.host_time = Duration::Seconds(host_time);
-    if (replica.sleep) added.wake = replica.sleep->wake;
+    if (replica.sleep) {
+      added.wake = replica.sleep->wake;
+      added.wake_dropped = replica.sleep->wake_dropped;
+    }
     PlaceOnGpus(replica, added);
     simulated::EngineLimits& limits = added.limits;
     limits.max_sequences = replica.max_sequences;

@@ -212,7 +212,10 @@ absl::StatusOr<SimulationSetup> SetUpSimulation(Config config) {
     added.elastic = places.ElasticOf(*engine);
     if (replica.elastic && added.elastic >= 0) added.limit = LimitOf(setup.spec.fleet, setup.spec.replicas.size() - 1);
     added.cache_events = replica.kv_events.has_value();
-    if (replica.sleep) added.wake = replica.sleep->wake;
+    if (const std::optional<SleepSpec>& sleep = setup.spec.fleet.replicas[i].sleep) {
+      added.wake = sleep->wake;
+      added.wake_dropped = sleep->wake_dropped;
+    }
   }
   setup.spec.storages = StoragesOf(config, *book);
   setup.storage_of = [shared](const std::string& tenant) { return StorageNeedOf(*shared, tenant); };

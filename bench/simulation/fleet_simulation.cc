@@ -33,7 +33,9 @@ void FleetSimulation::Start(const std::vector<SimulatedArrival>& arrivals) {
   Tell(FleetChanged{std::move(believed)});
   for (size_t i = 0; i < engines_.size(); ++i) {
     Tell(ReplicaHealth{IdOf(i), Health::kUp});
-    if (spec_.fleet.replicas[i].sleep) Tell(ReplicaResidency{IdOf(i), engines_.orders().residency(i), false, {}});
+    if (spec_.fleet.replicas[i].sleep) {
+      Tell(ReplicaResidency{IdOf(i), engines_.orders().residency(i), false, {}, engines_.orders().level(i)});
+    }
     link_.StartReports(i);
   }
   engines_.ScheduleFaults();
@@ -135,7 +137,8 @@ void FleetSimulation::Act(const Action& action) {
     accounts_.CountAbort();
     return link_.SendAbort(abort->request.value());
   }
-  if (const auto* sleep = std::get_if<Sleep>(&action)) return engines_.Order(sleep->replica.value(), false);
+  if (const auto* sleep = std::get_if<Sleep>(&action))
+    return engines_.Order(sleep->replica.value(), false, sleep->level);
   if (const auto* share = std::get_if<SetShare>(&action))
     return engines_.SetLimit(share->replica.value(), share->limit);
   if (const auto* wake = std::get_if<Wake>(&action)) return engines_.Order(wake->replica.value(), true);

@@ -187,7 +187,7 @@ void VisitFields(Section& sleep, Visitor& visit) {
         sleep.stop, FilledTextForm{});
   visit({"level",
          "vLLM only. 1 keeps the weights in the memory of the host; 2 discards them, and waking reads them from disk. "
-         "Left out: 1."},
+         "Left out: 1, or 2 where sleep_memory of its node has no room."},
         sleep.level, CountForm{1, 2});
   visit({"timeout",
          "Time after which a sleep or a wake that has not ended is given up. Left out: 5m, or three times wake where "

@@ -78,13 +78,19 @@ void VisitFields(Section& storage, Visitor& visit) {
   visit({"to", "End of it. Left out: never.", kUnlessZero}, storage.to, kAnyTime);
 }
 
-inline SectionDoc DocOf(const NodeConfig&) { return {"node", "A machine with GPUs, and the exporters that watch it."}; }
+inline SectionDoc DocOf(const NodeConfig&) {
+  return {"node", "A machine with GPUs: its memory, and the exporters that watch it."};
+}
 
 template <Of<NodeConfig> Section, class Visitor>
 void VisitFields(Section& node, Visitor& visit) {
   visit({"id", "Name of the node: the part of the ids of its GPUs before the last slash, as node1 of node1/gpu0.",
          kRequired},
         node.id, NameForm{});
+  visit({"sleep_memory",
+         "Memory of the node that the weights of sleeping replicas may take, for all of them together. A replica "
+         "without room drops its weights where it can (vLLM's level 2), else it stays awake. Left out: no bound."},
+        node.sleep_memory, kDeviceMemory);
   visit({"exporters", "Exporters of the node."}, node.exporters, ListForm{});
   visit({"simulated", "Storage for simulate; {} takes every default. Left out: reads take no time."}, node.simulated,
         SectionForm{true});

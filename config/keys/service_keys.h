@@ -211,7 +211,8 @@ inline SectionDoc DocOf(const Config&) {
 template <Of<Config> Section, class Visitor>
 void VisitFleetLists(Section& config, Visitor& visit) {
   visit({"gpus", "GPUs of the fleet. Left out: one GPU per replica."}, config.gpus, ListForm{});
-  visit({"nodes", "Nodes whose exporters are read. Left out: none."}, config.nodes, ListForm{});
+  visit({"nodes", "Nodes whose exporters are read, or whose memory for sleeping models is bounded. Left out: none."},
+        config.nodes, ListForm{});
   visit({"models", "Models of the fleet. Left out: learned from the replicas."}, config.models, ListForm{});
   visit({"adapters", "LoRA adapters that engines load when they are asked for. Needs the policy penstock."},
         config.adapters, ListForm{});

@@ -39,7 +39,8 @@ void CheckSection(ExporterConfig& exporter, const MapReader& map, Draft&) {
 }
 
 void CheckSection(NodeConfig& node, const MapReader& map, Draft&) {
-  if (node.exporters.empty() && !node.simulated && !node.id.empty()) map.Fail("exporters", "must not be empty");
+  const bool empty = node.exporters.empty() && !node.simulated && !node.sleep_memory;
+  if (empty && !node.id.empty()) map.Fail("exporters", "must not be empty");
   std::set<std::string> urls;
   for (const ExporterConfig& exporter : node.exporters) {
     if (!urls.insert(exporter.url).second) map.Fail("exporters", absl::StrCat("duplicate url \"", exporter.url, "\""));

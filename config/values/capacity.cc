@@ -133,6 +133,22 @@ ResidentMemory ResidentPerGpu(const Config& config, const ReplicaConfig& replica
   return {WeightsPerGpu(config, replica, model).value_or(Bytes(0)), kv};
 }
 
+absl::string_view NodeOfGpu(absl::string_view gpu) {
+  const size_t slash = gpu.rfind('/');
+  return slash == absl::string_view::npos ? absl::string_view() : gpu.substr(0, slash);
+}
+
+bool IsHostBounded(const Config& config, const ReplicaConfig& replica) {
+  return std::any_of(config.nodes.begin(), config.nodes.end(), [&](const NodeConfig& node) {
+    return node.sleep_memory && std::any_of(replica.gpus.begin(), replica.gpus.end(),
+                                            [&](const std::string& gpu) { return NodeOfGpu(gpu) == node.id; });
+  });
+}
+
+Bytes HostMemoryPerGpu(const Config& config, const ReplicaConfig& replica, absl::string_view model) {
+  return WeightsPerGpu(config, replica, model).value_or(replica.resident.value_or(Bytes(0)));
+}
+
 GpuUsers UsersOfGpus(const Config& config) {
   GpuUsers users;
   for (const ReplicaConfig& replica : config.replicas) {

@@ -23,6 +23,10 @@ inline constexpr Tokens kUsualBlock{16};
 
 // The GPU of this id, or null.
 const GpuConfig* FindGpu(const Config& config, absl::string_view id);
+// The node of a GPU: the part of its id before the last slash. Empty: it has none.
+absl::string_view NodeOfGpu(absl::string_view gpu);
+// True: the replica has a GPU on a node with `sleep_memory`.
+bool IsHostBounded(const Config& config, const ReplicaConfig& replica);
 // The configured model of this name or alias, or null.
 const ModelConfig* FindModel(const Config& config, absl::string_view name);
 // The configured shape of the model, else the built-in shape of its name, else null.
@@ -58,6 +62,10 @@ struct ResidentMemory {
 };
 // `kv` per GPU is zero where the memory of the cache is unknown or elastic.
 ResidentMemory ResidentPerGpu(const Config& config, const ReplicaConfig& replica, absl::string_view model, Bytes kv);
+
+// The memory of its host that each GPU's part of a sleeping replica takes: its weights, else `resident`, which is no
+// less. Zero: nobody knows.
+Bytes HostMemoryPerGpu(const Config& config, const ReplicaConfig& replica, absl::string_view model);
 
 // The most memory of a GPU that its replicas take at one time. A replica with `sleep` counts only where it takes more
 // than each other such replica: they need not be awake together.

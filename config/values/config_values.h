@@ -89,7 +89,7 @@ struct ReplicaSleepConfig {
   SleepBy by = SleepBy::kAuto;
   std::string start;  // Commands for the shell, with kCommand only.
   std::string stop;
-  std::optional<int> level;                   // vLLM only; empty: 1.
+  std::optional<int> level;                   // vLLM only; empty: 1, or 2 where its node has no memory left.
   Duration timeout = Duration::Seconds(300);  // For each sleep and each wake.
   bool operator==(const ReplicaSleepConfig&) const = default;
 };

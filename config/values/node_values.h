@@ -84,7 +84,8 @@ struct SimulatedStorageConfig {
 };
 
 struct NodeConfig {
-  std::string id;  // The part of the ids of its GPUs before the last slash.
+  std::string id;                     // The part of the ids of its GPUs before the last slash.
+  std::optional<Bytes> sleep_memory;  // Its sleeping replicas may keep so much of their weights; empty: no bound.
   std::vector<ExporterConfig> exporters;
   std::optional<SimulatedStorageConfig> simulated;
   bool operator==(const NodeConfig&) const = default;

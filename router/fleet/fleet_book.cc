@@ -64,7 +64,7 @@ void Describe(const Config& config, const FleetEntry& entry, FreePlaces& free, F
   SetGpus(config, replica.config, free, fleet, spec);
   SetMemory(config, replica, free, fleet, spec);
   SetPace(config, replica, spec);
-  spec.sleep = SleepOf(entry);
+  spec.sleep = SleepOf(config, replica);
   SetDoubt(config, entry, spec);
 }
 
@@ -186,6 +186,10 @@ void FleetBook::Rebuild() {
     gpu.elastic = known == nullptr ? Bytes(0) : known->elastic_kv.value_or(Bytes(0));
     gpu.memory = known == nullptr ? Bytes(0) : known->kind.memory - gpu.elastic;
     gpu.managed = known != nullptr && known->elastic == ElasticMode::kManage;
+  }
+  fleet_.hosts.clear();
+  for (const NodeConfig& node : config_.nodes) {
+    if (node.sleep_memory) fleet_.hosts.push_back({node.id, *node.sleep_memory});
   }
 }
 

@@ -8,6 +8,17 @@
 #include "config/values/capacity.h"
 
 namespace penstock {
+namespace {
+
+// Bytes per second at which a wake reads weights from disk, until the router has measured one.
+constexpr double kReadRate = 2e9;
+
+// A simulated engine inside the router sleeps as vLLM does.
+const SleepVerbs& VerbsOf(const KnownReplica& replica) {
+  return EngineOf(replica.discovery ? replica.discovery->kind : EngineKind::kVllm).sleep_verbs;
+}
+
+}  // namespace
 
 std::string SleepFault(const KnownReplica& replica) {
   const ReplicaConfig& config = replica.config;
@@ -28,9 +39,19 @@ std::string SleepFault(const KnownReplica& replica) {
   return "";
 }
 
-std::optional<SleepSpec> SleepOf(const KnownReplica& replica) {
+std::optional<SleepSpec> SleepOf(const Config& all, const KnownReplica& replica) {
   if (!replica.config.sleep || !SleepFault(replica).empty()) return std::nullopt;
-  return SleepSpec{replica.config.sleep->after, replica.config.sleep->wake};
+  const ReplicaSleepConfig& config = *replica.config.sleep;
+  SleepSpec spec{config.after, config.wake};
+  const SleepVerbs& verbs = VerbsOf(replica);
+  const bool keeps = verbs.on_host && config.level.value_or(1) == 1;
+  const bool reads_again = replica.discovery && !replica.discovery->weights_path.empty();
+  if (config.by == SleepBy::kCommand || !keeps || reads_again || !IsHostBounded(all, replica.config)) return spec;
+  spec.weights = HostMemoryPerGpu(all, replica.config, BaseModel(all, replica));
+  spec.may_drop = verbs.levels && !config.level;
+  const double bytes = spec.weights.AsDouble() * static_cast<double>(replica.config.gpus.size());
+  spec.wake_dropped = config.wake + Duration::Seconds(bytes / kReadRate);
+  return spec;
 }
 
 Bytes ResidentOf(const Config& all, const KnownReplica& replica, const MemoryPlan& plan) {
@@ -45,10 +66,11 @@ Bytes ResidentOf(const Config& all, const KnownReplica& replica, const MemoryPla
   return ResidentPerGpu(all, replica.config, BaseModel(all, replica), kv).total();
 }
 
-SleepTarget SleepTargetOf(const KnownReplica& replica, std::string model) {
+SleepTarget SleepTargetOf(const KnownReplica& replica, const std::optional<SleepSpec>& spec, std::string model) {
   SleepTarget target;
   target.model = std::move(model);
-  if (replica.config.sleep) target.level = replica.config.sleep->level.value_or(1);
+  const int unsaid = spec && spec->may_drop ? 2 : 1;
+  if (replica.config.sleep) target.level = replica.config.sleep->level.value_or(unsaid);
   if (replica.discovery) target.weights = replica.discovery->weights_path;
   return target;
 }

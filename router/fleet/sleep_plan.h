@@ -18,11 +18,12 @@ namespace penstock {
 // unless commands or the simulation put it to sleep.
 std::string SleepFault(const KnownReplica& replica);
 // Nullopt: the replica is always awake.
-std::optional<SleepSpec> SleepOf(const KnownReplica& replica);
+std::optional<SleepSpec> SleepOf(const Config& all, const KnownReplica& replica);
 // The memory of the replica on each of its GPUs while it is awake, as far as it is known.
 Bytes ResidentOf(const Config& all, const KnownReplica& replica, const MemoryPlan& plan);
-// The target of its verbs. `model` by the engine's own name.
-SleepTarget SleepTargetOf(const KnownReplica& replica, std::string model);
+// The target of its verbs. `model` by the engine's own name. The level is that of a sleep which no order names; a wake
+// by the deeper level is right after either.
+SleepTarget SleepTargetOf(const KnownReplica& replica, const std::optional<SleepSpec>& spec, std::string model);
 // The replica of a server that loads and unloads each of its models serves its own model only.
 void KeepOwnModel(const Config& all, const ReplicaConfig& replica, Discovery& found);
 

@@ -211,6 +211,15 @@ void PutNode(const NodeView& node, JsonWriter& json) {
       .End('}');
 }
 
+void PutHost(const HostView& host, JsonWriter& json) {
+  json.Begin('{')
+      .Put("name", host.name)
+      .Put("sleep_memory", host.sleep_memory.value())
+      .Put("sleep_memory_used", host.used.value())
+      .Put("lacking", host.lacking)
+      .End('}');
+}
+
 // The models that clients may name, and the replicas that would take a request now.
 void PutModels(const PageFacts& facts, JsonWriter& json) {
   std::map<absl::string_view, int64_t> up;
@@ -264,6 +273,8 @@ std::string FleetJson(const PageFacts& facts) {
   }
   json.End(']').Begin("nodes", '[');
   for (size_t i = 0; i < std::min(facts.view.nodes.size(), kMostListed); ++i) PutNode(facts.view.nodes[i], json);
+  json.End(']').Begin("hosts", '[');
+  for (size_t i = 0; i < std::min(facts.view.hosts.size(), kMostListed); ++i) PutHost(facts.view.hosts[i], json);
   json.End(']').Put("replicas_total", facts.view.replicas.size()).End('}');
   return std::move(json).Take();
 }

@@ -57,6 +57,7 @@ void AppendTables(std::span<const Metric> metrics, std::string& text) {
 std::string MetricsReference() {
   std::string text(kHead);
   AppendTables(kRouterMetrics, text);
+  AppendTables(kNodeMetrics, text);
   AppendTables(kHandoverMetrics, text);
   AppendTables(kKvEventMetrics, text);
   return text;

@@ -165,6 +165,18 @@ void AddNodes(const CoreView& view, std::vector<MetricFamily>& families) {
   Keep(std::move(requests), families);
 }
 
+void AddHosts(const CoreView& view, std::vector<MetricFamily>& families) {
+  MetricFamily bound = FamilyOf(MetricNamed("penstock_node_sleep_memory_bytes"));
+  MetricFamily used = FamilyOf(MetricNamed("penstock_node_sleep_memory_used_bytes"));
+  MetricFamily lacking = FamilyOf(MetricNamed("penstock_node_sleep_memory_lacking"));
+  for (const HostView& host : view.hosts) {
+    AddSample(bound, {{"node", host.name}}, host.sleep_memory.AsDouble());
+    AddSample(used, {{"node", host.name}}, host.used.AsDouble());
+    AddSample(lacking, {{"node", host.name}}, host.lacking);
+  }
+  for (MetricFamily* family : {&bound, &used, &lacking}) Keep(std::move(*family), families);
+}
+
 struct ElasticFigure {
   const Metric& metric;
   double (*value)(const ElasticView&);
@@ -210,12 +222,6 @@ void AddQueue(const CoreView& view, std::vector<MetricFamily>& families) {
   for (MetricFamily* family : {&waiting, &parked, &oldest, &all, &bytes}) Keep(std::move(*family), families);
 }
 
-void AddSessions(const CoreView& view, std::vector<MetricFamily>& families) {
-  MetricFamily hinted = FamilyOf(MetricNamed("penstock_session_hints_total"));
-  AddSample(hinted, {}, static_cast<double>(view.counters.hinted));
-  Keep(std::move(hinted), families);
-}
-
 void AddCounters(const CoreCounters& counters, std::vector<MetricFamily>& families) {
   MetricFamily observed = FamilyOf(MetricNamed("penstock_output_forecasts_total"));
   AddSample(observed, {}, static_cast<double>(counters.outputs_observed));
@@ -243,10 +249,12 @@ void AddCounters(const CoreCounters& counters, std::vector<MetricFamily>& famili
   AddSample(aborts, {}, static_cast<double>(counters.aborts));
   MetricFamily returns = FamilyOf(MetricNamed("penstock_returns_total"));
   AddSample(returns, {}, static_cast<double>(counters.requeues));
+  MetricFamily hinted = FamilyOf(MetricNamed("penstock_session_hints_total"));
+  AddSample(hinted, {}, static_cast<double>(counters.hinted));
   MetricFamily drifts = FamilyOf(MetricNamed("penstock_book_drifts_total"));
   AddSample(drifts, {}, static_cast<double>(counters.book_drifts));
   for (MetricFamily* family : {&observed, &covered, &pinball, &expected, &found, &hosted, &loaded, &parked, &evicted,
-                               &aborts, &returns, &drifts}) {
+                               &aborts, &returns, &hinted, &drifts}) {
     Keep(std::move(*family), families);
   }
 }
@@ -279,9 +287,9 @@ std::vector<MetricFamily> ViewMetrics(const CoreView& view, const std::map<std::
   AddPoolState(view, stale_after, families);
   AddReplicas(view, families);
   AddNodes(view, families);
+  AddHosts(view, families);
   AddElastic(view, families);
   AddQueue(view, families);
-  AddSessions(view, families);
   AddCounters(view.counters, families);
   return families;
 }

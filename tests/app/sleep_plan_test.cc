@@ -97,11 +97,58 @@ TEST(SleepPlan, AReplicaOfAServerWithSeveralModelsServesItsOwn) {
   EXPECT_EQ(vllm.models.size(), 2u) << "its adapters";
 }
 
+// A replica on a node with a bound for sleeping models.
+SleepSpec BoundedSleep(const std::string& sleep, const Discovery& found, const std::string& node = "n") {
+  FleetBook book(
+      Read("gpus: [{id: n/g0, kind: h100}, {id: n/g1, kind: h100}, {id: m/g, kind: h100}]\nnodes: [{id: " + node +
+           ", sleep_memory: 20GB}]\nreplicas: [{id: a, url: http://h:1, gpus: [n/g0, n/g1], model: "
+           "llama-3.1-8b, sleep: {wake: 2s, " +
+           sleep + "}}]\n"));
+  book.SetDiscovery(ReplicaId(0), found);
+  EXPECT_EQ(book.fleet().hosts, (std::vector<HostSpec>{{node, Bytes(20'000'000'000)}}));
+  return book.fleet().replicas[0].sleep.value_or(SleepSpec());
+}
+
+TEST(SleepPlan, OnABoundedNodeVllmKeepsItsWeightsThereOrDropsThem) {
+  const SleepSpec sleep = BoundedSleep("", Found(EngineKind::kVllm));
+  EXPECT_NEAR(sleep.weights.AsDouble(), 8.03e9, 0.05e9) << "on each of its two GPUs";
+  EXPECT_TRUE(sleep.may_drop);
+  EXPECT_EQ(sleep.wake, Duration::Seconds(2));
+  EXPECT_NEAR(sleep.wake_dropped.seconds(), 2 + 16.06 / 2, 0.1) << "16 GB from disk";
+  EXPECT_EQ(BoundedSleep("", Found(EngineKind::kVllm), "m").weights, Bytes(0)) << "another node";
+}
+
+TEST(SleepPlan, ALevelThatIsFixedStays) {
+  const SleepSpec first = BoundedSleep("level: 1", Found(EngineKind::kVllm));
+  EXPECT_GT(first.weights, Bytes(0));
+  EXPECT_FALSE(first.may_drop);
+  EXPECT_EQ(BoundedSleep("level: 2", Found(EngineKind::kVllm)).weights, Bytes(0)) << "it takes no memory of the node";
+}
+
+TEST(SleepPlan, OnlyEnginesThatCopyTheirWeightsTakeMemoryOfTheirNode) {
+  Discovery sglang = Found(EngineKind::kSglang);
+  const SleepSpec copies = BoundedSleep("", sglang);
+  EXPECT_GT(copies.weights, Bytes(0));
+  EXPECT_FALSE(copies.may_drop) << "it has one level";
+  sglang.weights_path = "/w";
+  EXPECT_EQ(BoundedSleep("", sglang).weights, Bytes(0)) << "it reads them again";
+  EXPECT_EQ(BoundedSleep("", Found(EngineKind::kOllama)).weights, Bytes(0));
+}
+
+TEST(SleepPlan, AnUnknownSleepIsWokenByTheLevelThatIsRightAfterEither) {
+  KnownReplica replica{Sleeping().replicas[0], Found(EngineKind::kVllm)};
+  replica.config.sleep->level.reset();
+  EXPECT_EQ(SleepTargetOf(replica, SleepSpec(), "m").level, 1);
+  SleepSpec spec;
+  spec.may_drop = true;
+  EXPECT_EQ(SleepTargetOf(replica, spec, "m").level, 2);
+}
+
 TEST(SleepPlan, TheTargetHasTheLevelAndTheWeights) {
   KnownReplica replica{Sleeping().replicas[0], Found(EngineKind::kSglang)};
   replica.config.sleep->level = 2;
   replica.discovery->weights_path = "/w";
-  const SleepTarget target = SleepTargetOf(replica, "name");
+  const SleepTarget target = SleepTargetOf(replica, std::nullopt, "name");
   EXPECT_EQ(target.model, "name");
   EXPECT_EQ(target.level, 2);
   EXPECT_EQ(target.weights, "/w");

@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "backends/engines/llamacpp/llamacpp_facts.h"
 #include "backends/engines/ollama/ollama_facts.h"
 #include "backends/engines/sglang/sglang_facts.h"
+#include "backends/engines/vllm/vllm_facts.h"
 #include "backends/engines/vllm/vllm_sleep.h"
 
 namespace penstock {
@@ -120,6 +122,19 @@ TEST(EngineVerbTables, AreWholeOrEmpty) {
   }
   EXPECT_EQ(VerbsOf(EngineKind::kTgi).sleep, nullptr);
   EXPECT_EQ(VerbsOf(EngineKind::kOpenAi).sleep, nullptr);
+}
+
+TEST(VllmVerbs, ItsMetricsTellTheLevelOfItsSleep) {
+  const auto level = [](const std::string& state, int value) {
+    Observation seen;
+    const std::string page = absl::StrCat("vllm:engine_sleep_state{sleep_state=\"", state, "\"} ", value, "\n");
+    EXPECT_TRUE(ReadVllmLoad(page, {}, &seen).ok());
+    return seen.sleep_level;
+  };
+  EXPECT_EQ(level("awake", 0), SleepLevel::kUnsaid);
+  EXPECT_EQ(level("weights_offloaded", 1), SleepLevel::kHost);
+  EXPECT_EQ(level("weights_offloaded", 0), SleepLevel::kUnsaid);
+  EXPECT_EQ(level("discard_all", 1), SleepLevel::kDisk);
 }
 
 }  // namespace

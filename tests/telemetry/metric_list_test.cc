@@ -48,6 +48,7 @@ std::map<std::string, Exposed> ExposedFamilies(const std::string& text) {
 
 std::vector<Metric> AllMetrics() {
   std::vector<Metric> all(std::begin(kRouterMetrics), std::end(kRouterMetrics));
+  all.insert(all.end(), std::begin(kNodeMetrics), std::end(kNodeMetrics));
   all.insert(all.end(), std::begin(kHandoverMetrics), std::end(kHandoverMetrics));
   all.insert(all.end(), std::begin(kKvEventMetrics), std::end(kKvEventMetrics));
   return all;

@@ -49,6 +49,7 @@ inline CoreView SampleView() {
   view.lanes = {
       {.model = "llama-3.1-8b", .service_class = "standard", .waiting = 4, .oldest_wait = Duration::Seconds(1.5)}};
   view.nodes = {{.name = "n1", .left = {.memory = 0.5, .storage = 0.25}, .storage_requests = 1}};
+  view.hosts = {{.name = "n1", .used = Bytes(28), .sleep_memory = Bytes(64), .lacking = 1}};
   view.queued_requests = 4;
   view.queued_bytes = Bytes(4096);
   return view;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/dialect/models_list.h"
+#include "base/residency.h"
 #include "base/units.h"
 
 namespace penstock {
@@ -64,7 +65,8 @@ struct Observation {
   int64_t tokens = -1;          // Of prompts and outputs, computed since the engine started.
   std::vector<RankLoad> ranks;  // One per rank of an engine with several, in rising order.
   std::string fault;            // An optional page failed so, and its figures are missing. Empty: none did.
-  bool sleeping = false;        // It accepts requests but runs none until it is woken. False where a request wakes it.
+  SleepLevel sleep_level = SleepLevel::kUnsaid;  // Of the sleep, where it says so.
+  bool sleeping = false;  // It accepts requests but runs none until it is woken. False where a request wakes it.
 };
 
 }  // namespace penstock

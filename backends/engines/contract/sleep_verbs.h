@@ -18,7 +18,7 @@ namespace penstock {
 
 struct SleepTarget {
   std::string model;    // The engine's own name of it.
-  int level = 1;        // vLLM only.
+  int level = 1;        // Of the sleep, or of the one it wakes from.
   std::string weights;  // The engine reads its weights from here again after it woke. Empty: it still has them.
 };
 
@@ -45,6 +45,8 @@ struct SleepVerbs {
   const char* page = nullptr;  // Null: no page tells; the verb that succeeded last counts.
   EngineRest (*read)(absl::string_view body, const SleepTarget& target) = nullptr;
   bool per_model = false;   // The server has several models, and the verbs are about one of them.
+  bool on_host = false;     // Its sleep copies the weights to the memory of the host, unless the target has `weights`.
+  bool levels = false;      // It has the levels of SleepTarget: 2 drops the weights.
   bool ends_later = false;  // A verb is answered before its end, and the page tells the end.
   // False: this engine was started without the verbs. Null: it always has them.
   bool (*has)(const Discovery& found) = nullptr;

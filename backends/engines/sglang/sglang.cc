@@ -38,6 +38,7 @@ bool HasVerbs(const Discovery& found) { return !found.sleep_verbs_off; }
 constexpr SleepVerbs kSleep = {
     .sleep = SglangSleep,
     .wake = SglangWake,
+    .on_host = true,
     .has = HasVerbs,
     .advice = "start SGLang with --enable-memory-saver and --enable-weights-cpu-backup",
 };

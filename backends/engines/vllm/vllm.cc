@@ -38,6 +38,8 @@ constexpr SleepVerbs kSleep = {
     .wake = VllmWake,
     .page = kRestPath,
     .read = ReadVllmRest,
+    .on_host = true,
+    .levels = true,
     .has = HasVerbs,
     .advice = "start vLLM with VLLM_SERVER_DEV_MODE=1 and --enable-sleep-mode",
 };

@@ -33,6 +33,12 @@ struct Mean {
   double value() const { return count > 0 ? sum / count : -1; }
 };
 
+void NoteSleep(const std::optional<std::string>& state, double value, Observation* seen) {
+  if (state == "awake" && value == 0) seen->sleeping = true;
+  if (state == "weights_offloaded" && value == 1) seen->sleep_level = std::max(seen->sleep_level, SleepLevel::kHost);
+  if (state == "discard_all" && value == 1) seen->sleep_level = SleepLevel::kDisk;
+}
+
 // The counters of the prefix cache, in tokens, for an engine or a rank. What the GPU lacks may lie in an external
 // cache, as that in the memory of the host, so its hits count too.
 template <class Load>
@@ -139,9 +145,7 @@ absl::Status ReadVllmLoad(absl::string_view metrics, const Discovery& found, Obs
     }
     if (name == "kv_cache_usage_perc") use.Add(sample->value);
     if (name == "gpu_cache_usage_perc") old_use.Add(sample->value);
-    if (name == "engine_sleep_state" && sample->value == 0 && sample->Label("sleep_state") == "awake") {
-      seen->sleeping = true;
-    }
+    if (name == "engine_sleep_state") NoteSleep(sample->Label("sleep_state"), sample->value, seen);
   }
   seen->kv_used_share = use.count > 0 ? use.value() : old_use.value();
   return absl::OkStatus();

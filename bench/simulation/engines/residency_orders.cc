@@ -2,12 +2,33 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
+
 namespace penstock::bench {
 
 ResidencyOrders::ResidencyOrders(const SimulatedFleetSpec& spec, EventQueue& events) : spec_(spec), events_(events) {
   replicas_.resize(spec.fleet.replicas.size());
   for (size_t i = 0; i < replicas_.size(); ++i) {
     if (spec.fleet.replicas[i].sleep) replicas_[i].residency = Residency::kAsleep;
+  }
+  FillHosts();
+}
+
+void ResidencyOrders::FillHosts() {
+  for (const HostSpec& host : spec_.fleet.hosts) {
+    Bytes left = host.sleep_memory;
+    for (size_t i = 0; i < replicas_.size(); ++i) {
+      const ReplicaSpec& replica = spec_.fleet.replicas[i];
+      if (!replica.sleep) continue;
+      const auto gpus = std::count_if(replica.gpus.begin(), replica.gpus.end(), [&](uint32_t gpu) {
+        return absl::StartsWith(spec_.fleet.gpus[gpu].name, host.name + "/");
+      });
+      const Bytes needed = replica.sleep->weights * gpus;
+      if (needed <= Bytes(0)) continue;
+      const bool drops = replica.sleep->may_drop && (needed > left || replicas_[i].level == SleepLevel::kDisk);
+      replicas_[i].level = drops ? SleepLevel::kDisk : SleepLevel::kHost;
+      if (!drops) left -= needed;
+    }
   }
 }
 
@@ -44,7 +65,7 @@ void ResidencyOrders::Become(size_t replica, Residency residency) {
   own.since = events_.now();
 }
 
-void ResidencyOrders::Begin(size_t replica, bool wake, bool able) {
+void ResidencyOrders::Begin(size_t replica, bool wake, bool able, SleepLevel level) {
   Replica& own = replicas_[replica];
   const bool right = own.residency == (wake ? Residency::kAsleep : Residency::kAwake);
   own.fails = !able || !right || (wake && !Fits(replica));
@@ -52,7 +73,10 @@ void ResidencyOrders::Begin(size_t replica, bool wake, bool able) {
   ++(wake ? wakes_ : sleeps_);
   Duration takes;
   if (!own.fails) {
-    const double seconds = spec_.replicas[replica].wake.seconds() * (wake ? 1 : kSleepPart);
+    if (!wake) own.level = level;
+    const SimulatedReplica& engine = spec_.replicas[replica];
+    const Duration waking = own.level == SleepLevel::kDisk ? engine.wake_dropped : engine.wake;
+    const double seconds = wake ? waking.seconds() : engine.wake.seconds() * kSleepPart;
     takes = Duration::Seconds(seconds * (1 + kNoise * (2 * generator_.Uniform() - 1)));
     if (wake) takes = UseLinks(replica, takes);
     Become(replica, wake ? Residency::kWaking : Residency::kFallingAsleep);

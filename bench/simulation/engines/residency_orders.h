@@ -3,7 +3,7 @@
 // A wake takes the configured time, up to a tenth more or less; falling asleep takes half of it. The wakes of a GPU
 // follow one another, for they share its link to the host. A wake for which a GPU
 // lacks memory fails at once. So does the sleep of an engine that has work. At the start every replica sleeps that
-// may. Invariant: the awake, waking and
+// may, at the level of its host as far as that has room. Invariant: the awake, waking and
 // falling-asleep replicas of a GPU fit into its memory. Owned by SimulatedEngines. O(replicas of a GPU).
 #ifndef PENSTOCK_BENCH_SIMULATION_ENGINES_RESIDENCY_ORDERS_H_
 #define PENSTOCK_BENCH_SIMULATION_ENGINES_RESIDENCY_ORDERS_H_
@@ -30,8 +30,11 @@ class ResidencyOrders {
 
   bool IsAwake(size_t replica) const { return replicas_[replica].residency == Residency::kAwake; }
   Residency residency(size_t replica) const { return replicas_[replica].residency; }
+  // The level of its last sleep.
+  SleepLevel level(size_t replica) const { return replicas_[replica].level; }
   // The engine begins to wake or to fall asleep; not `able`: it cannot. kOrderEnds follows.
-  void Begin(size_t replica, bool wake, bool able);
+  // `level`: of a sleep.
+  void Begin(size_t replica, bool wake, bool able, SleepLevel level = SleepLevel::kUnsaid);
   // The order ends; nullopt where the serial number is outdated.
   std::optional<ReplicaResidency> End(size_t replica, uint64_t serial);
 
@@ -44,6 +47,7 @@ class ResidencyOrders {
  private:
   struct Replica {
     Residency residency = Residency::kAwake;
+    SleepLevel level = SleepLevel::kUnsaid;
     Instant since;  // This residency began then.
     Instant ordered_at;
     uint64_t serial = 0;  // The number of the newest order.
@@ -52,6 +56,8 @@ class ResidencyOrders {
   };
 
   bool Fits(size_t replica) const;
+  // The levels at the start: in their order, the replicas take the memory of their hosts.
+  void FillHosts();
   // The time until the links of its GPUs have done so much for it, behind the wakes before it.
   Duration UseLinks(size_t replica, Duration takes);
   void Become(size_t replica, Residency residency);

@@ -71,9 +71,10 @@ class SimulatedEngines {
   void Wake(size_t replica);
 
   // An order of the router, for a replica with ReplicaSpec::sleep. kOrderEnds follows, with a serial number.
-  void Order(size_t replica, bool wake) {
+  // `level`: of a sleep.
+  void Order(size_t replica, bool wake, SleepLevel level = SleepLevel::kUnsaid) {
     const bool able = !IsDown(replica) && (wake || !engines_[replica].machine->HasWork());
-    orders_.Begin(replica, wake, able);
+    orders_.Begin(replica, wake, able, level);
   }
   // Carries the order out; nullopt where the serial number is outdated.
   std::optional<ReplicaResidency> EndOrder(size_t replica, uint64_t serial);

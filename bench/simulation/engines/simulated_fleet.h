@@ -34,6 +34,7 @@ struct SimulatedReplica {
   Duration down_to = Duration::Infinite();
   Duration sleep_after = Duration::Infinite();  // Idle time before it sleeps.
   Duration wake;  // Time from the first request to its first step; with ReplicaSpec::sleep of a wake that was ordered.
+  Duration wake_dropped;      // The same after a sleep that dropped the weights.
   Duration host_time;         // Time of a request in the API server, before it waits for a step.
   bool cache_events = false;  // It tells the router what its prefix cache stores and removes.
 };

@@ -17,14 +17,25 @@
 
 namespace penstock {
 
+// Does the engine of a replica hold memory of its host for its weights?
+enum class HostHold : uint8_t {
+  kNone,
+  kMaybe,  // It sleeps, or slept, and nobody knows at which level.
+  kSure,
+};
+
 struct Presence {
   Instant down_since;  // Instant(): it was never seen up.
   Residency residency = Residency::kAwake;
   bool leaving = false;
-  bool wanted = false;          // It is to wake once its memory is there.
-  bool trusted = true;          // False: its last order failed or is overdue; nobody waits for it.
-  Instant awake_at;             // While it wakes: when the wake is expected to end.
-  Duration wake;                // The expected time of a wake.
+  bool wanted = false;  // It is to wake once its memory is there.
+  bool trusted = true;  // False: its last order failed or is overdue; nobody waits for it.
+  Instant awake_at;     // While it wakes: when the wake is expected to end.
+  Duration wake;        // The expected time of a wake.
+  // The level of its sleep, or of the sleep for which it leaves. Changed with the next by router/core/residency.
+  SleepLevel level = SleepLevel::kUnsaid;
+  HostHold host = HostHold::kNone;
+  bool lacks_host = false;      // It was idle for long, and stays awake for want of memory of its host.
   std::vector<ModelId> absent;  // The adapters that its engine would have to load. Changed by router/core/adapters.
 
   bool Has(ModelId model) const { return std::find(absent.begin(), absent.end(), model) == absent.end(); }

@@ -17,6 +17,7 @@
 #include <variant>
 
 #include "base/ids.h"
+#include "base/residency.h"
 #include "base/units.h"
 #include "router/core/contract/refusal.h"
 #include "router/core/contract/wait_reason.h"
@@ -83,6 +84,7 @@ using RequestAction = std::variant<Forward, Park, Refuse, Abort>;
 // The replica gives its memory back. Nothing of this core runs on it.
 struct Sleep {
   ReplicaId replica;
+  SleepLevel level = SleepLevel::kUnsaid;  // kUnsaid: the level of its configuration.
   bool operator==(const Sleep&) const = default;
 };
 

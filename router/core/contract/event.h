@@ -194,8 +194,9 @@ struct ReplicaHealth {
 struct ReplicaResidency {
   ReplicaId replica;
   Residency residency = Residency::kAwake;
-  bool failed = false;  // The order failed.
-  Duration took;        // From the order to its end; zero: nobody ordered it.
+  bool failed = false;                     // The order failed.
+  Duration took;                           // From the order to its end; zero: nobody ordered it.
+  SleepLevel level = SleepLevel::kUnsaid;  // Of a sleep that nobody ordered, where its engine tells it.
   bool operator==(const ReplicaResidency&) const = default;
 };
 

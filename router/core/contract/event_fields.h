@@ -57,7 +57,7 @@ void Fields(Archive& archive, ReplicaHealth& e) {
 }
 template <class Archive>
 void Fields(Archive& archive, ReplicaResidency& e) {
-  archive(e.replica, e.residency, e.failed, e.took);
+  archive(e.replica, e.residency, e.failed, e.took, e.level);
 }
 template <class Archive>
 void Fields(Archive& archive, ElasticReport& e) {
@@ -88,8 +88,12 @@ void Fields(Archive& archive, GpuSpec& e) {
   archive(e.name, e.memory, e.elastic, e.managed);
 }
 template <class Archive>
+void Fields(Archive& archive, HostSpec& e) {
+  archive(e.name, e.sleep_memory);
+}
+template <class Archive>
 void Fields(Archive& archive, SleepSpec& e) {
-  archive(e.after, e.wake);
+  archive(e.after, e.wake, e.weights, e.may_drop, e.wake_dropped);
 }
 template <class Archive>
 void Fields(Archive& archive, PoolSpec& e) {
@@ -140,7 +144,7 @@ void Fields(Archive& archive, CoreLimits& e) {
 template <class Archive>
 void Fields(Archive& archive, FleetChanged& e) {
   archive(e.fleet.gpus, e.fleet.pools, e.fleet.replicas, e.fleet.models, e.fleet.classes, e.fleet.tenants,
-          e.fleet.limits, e.fleet.fairness.mode, e.fleet.fairness.unit);
+          e.fleet.limits, e.fleet.fairness.mode, e.fleet.fairness.unit, e.fleet.hosts);
 }
 template <class Archive>
 void Fields(Archive&, ShutdownStarted&) {}
@@ -171,6 +175,7 @@ void Fields(Archive& archive, Abort& a) {
 template <class Archive>
 void Fields(Archive& archive, Sleep& a) {
   archive(a.replica);
+  if (a.level != SleepLevel::kUnsaid) archive(a.level);
 }
 template <class Archive>
 void Fields(Archive& archive, Wake& a) {

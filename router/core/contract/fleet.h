@@ -46,10 +46,22 @@ struct GpuSpec {
   bool operator==(const GpuSpec&) const = default;
 };
 
+// A host whose memory for the weights of sleeping replicas is bounded. Its GPUs have names that begin with its own and
+// a slash.
+struct HostSpec {
+  std::string name;
+  Bytes sleep_memory{0};
+  bool operator==(const HostSpec&) const = default;
+};
+
 // A replica that may give its memory back.
 struct SleepSpec {
   Duration after;  // It sleeps after being idle for so long, although nobody needs its memory.
   Duration wake;   // The time of a wake until some were measured.
+  // The weights on each of its GPUs, which its sleep moves to a host with a bound (HostSpec); 0: it has no such sleep.
+  Bytes weights{0};
+  bool may_drop = false;  // It can drop them instead.
+  Duration wake_dropped;  // The time of a wake after that, until some were measured.
   bool operator==(const SleepSpec&) const = default;
 };
 
@@ -164,7 +176,8 @@ struct CoreLimits {
 };
 
 struct Fleet {
-  std::vector<GpuSpec> gpus;  // Positions are those of ReplicaSpec::gpus; one that is missing has unknown memory.
+  std::vector<GpuSpec> gpus;    // Positions are those of ReplicaSpec::gpus; one that is missing has unknown memory.
+  std::vector<HostSpec> hosts;  // Those with a bound; their order means nothing.
   std::vector<PoolSpec> pools;
   std::vector<ReplicaSpec> replicas;
   std::vector<ModelSpec> models;

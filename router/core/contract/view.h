@@ -102,6 +102,14 @@ struct NodeView {
   int64_t storage_requests = 0;  // Before their first token, that need its storage.
 };
 
+// A host with a bound for the weights of sleeping replicas (router/core/residency/host_memory.h).
+struct HostView {
+  std::string name;
+  Bytes used{0};  // Above the bound where a reload lowered it, or engines were found asleep.
+  Bytes sleep_memory{0};
+  int lacking = 0;  // Idle replicas that stay awake for want of it.
+};
+
 struct ReplicaView {
   std::string name;
   std::string model;
@@ -186,6 +194,7 @@ struct CoreView {
   std::vector<PoolView> pools;
   std::vector<ReplicaView> replicas;
   std::vector<NodeView> nodes;
+  std::vector<HostView> hosts;
   std::vector<LaneView> lanes;
   std::vector<TenantView> tenants;
   std::vector<ShareView> shares;

@@ -8,17 +8,22 @@ namespace penstock {
 
 void Resident::Configure(const SleepSpec& spec) {
   after_ = spec.after;
-  wake_.Configure(spec.wake);
+  wakes_.Configure(spec);
   fall_.Configure(spec.wake);
 }
 
 void Resident::BeginReview(Presence& presence) {
   left_before_ = std::exchange(presence.leaving, false);
   wanted_before_ = std::exchange(presence.wanted, false);
+  presence.lacks_host = false;
 }
 
-void Resident::OrderSleep(Presence& presence, Instant now) {
+void Resident::OrderSleep(Presence& presence, SleepLevel level, Instant now) {
   presence.leaving = false;
+  presence.level = level;
+  held_ = presence.host;
+  if (level != SleepLevel::kDisk) presence.host = HostHold::kSure;
+  wakes_.Sleep(level);
   presence.residency = Residency::kFallingAsleep;
   overdue_at_ = now + fall_.patience();
   ++counts_.sleeps;
@@ -27,8 +32,8 @@ void Resident::OrderSleep(Presence& presence, Instant now) {
 void Resident::OrderWake(Presence& presence, Instant now) {
   presence.wanted = false;
   presence.residency = Residency::kWaking;
-  presence.awake_at = now + wake_.expected();
-  overdue_at_ = now + wake_.patience();
+  presence.awake_at = now + wake().expected();
+  overdue_at_ = now + wake().patience();
   ++counts_.wakes;
 }
 
@@ -42,20 +47,49 @@ void Resident::Fail(Presence& presence, Instant now) {
   presence.wanted = false;
 }
 
+void Resident::NoteLevel(Presence& presence, const ReplicaResidency& event) {
+  const bool ordered = event.failed || event.took > Duration();
+  if (presence.residency == Residency::kWaking && event.residency == Residency::kAwake && ordered) was_down_ = false;
+  if (presence.residency == Residency::kFallingAsleep) {
+    const bool moved = ordered && event.residency == Residency::kAsleep;
+    if (!moved) presence.host = held_;
+    if (moved) return;
+  }
+  const bool falls = presence.awake() || presence.residency == Residency::kFallingAsleep;
+  const bool learns = presence.level == SleepLevel::kUnsaid && event.level != SleepLevel::kUnsaid;
+  if (event.residency != Residency::kAsleep || (!falls && !learns)) return;
+  // Somebody else put it to sleep.
+  presence.level = event.level;
+  wakes_.Sleep(event.level);
+  if (event.level == SleepLevel::kHost || !wakes_.may_drop()) presence.host = HostHold::kSure;
+  if (event.level == SleepLevel::kDisk && presence.host == HostHold::kMaybe) presence.host = HostHold::kNone;
+  if (event.level == SleepLevel::kUnsaid) presence.host = std::max(presence.host, HostHold::kMaybe);
+}
+
+void Resident::SawHealth(Presence& presence, Health health) {
+  if (health == Health::kDown) {
+    was_down_ = presence.host != HostHold::kNone;
+  } else if (was_down_ && presence.awake()) {
+    was_down_ = false;
+    presence.host = HostHold::kNone;
+  }
+}
+
 void Resident::Told(Presence& presence, const ReplicaResidency& event, Instant now) {
   const bool woke = presence.residency == Residency::kWaking && event.residency == Residency::kAwake;
   const bool under_way = event.residency == Residency::kWaking || event.residency == Residency::kFallingAsleep;
   const bool fell = presence.residency == Residency::kFallingAsleep && event.residency == Residency::kAsleep;
-  if (woke && !event.failed && event.took > Duration()) wake_.Observe(event.took);
+  if (woke && !event.failed && event.took > Duration()) wakes_.Observe(event.took);
   if (fell && !event.failed && event.took > Duration()) fall_.Observe(event.took);
+  NoteLevel(presence, event);
   if (event.residency == Residency::kAwake && !presence.awake()) awake_since_ = last_used_ = now;
   presence.residency = event.residency;
   presence.leaving = presence.leaving && presence.awake();
   presence.wanted = presence.wanted && event.residency == Residency::kAsleep;
-  presence.wake = wake_.expected();
-  if (event.residency == Residency::kWaking) presence.awake_at = now + wake_.expected();
+  presence.wake = wake().expected();
+  if (event.residency == Residency::kWaking) presence.awake_at = now + wake().expected();
   if (event.failed) return Fail(presence, now);
-  overdue_at_ = under_way ? now + wake_.patience() : Instant::Never();
+  overdue_at_ = under_way ? now + wake().patience() : Instant::Never();
   presence.trusted = true;
   trusted_at_ = Instant::Never();
   if (event.residency == Residency::kAwake) failures_ = 0;

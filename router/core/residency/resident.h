@@ -2,8 +2,8 @@
 //
 //   awake --Sleep--> falling asleep --> asleep --Wake--> waking --> awake
 // An order ends with ReplicaResidency. One that fails, or does not end in time, is followed by a pause. Pauses double,
-// up to kMostPause. Invariant: one order at most is under way; while it is, `overdue_at` is when it counts as failed.
-// Owned by Residents. O(1).
+// up to kMostPause. Its engine holds memory of its host from its first sleep there on. Invariant: one order at most is
+// under way; while it is, `overdue_at` is when it counts as failed. Owned by Residents. O(1).
 #ifndef PENSTOCK_ROUTER_CORE_RESIDENCY_RESIDENT_H_
 #define PENSTOCK_ROUTER_CORE_RESIDENCY_RESIDENT_H_
 
@@ -13,6 +13,7 @@
 #include "router/core/contract/event.h"
 #include "router/core/contract/fleet.h"
 #include "router/core/learning/wake_time.h"
+#include "router/core/residency/wake_times.h"
 
 namespace penstock {
 
@@ -35,7 +36,10 @@ class Resident {
   void Configure(const SleepSpec& spec);
   size_t replica() const { return replica_; }
   Duration after() const { return after_; }
-  const WakeTime& wake() const { return wake_; }
+  // The time of a wake from its present sleep, or from its last one.
+  const WakeTime& wake() const { return wakes_.present(); }
+  // The same after a sleep at this level.
+  const WakeTime& WakeFrom(SleepLevel level) const { return wakes_.From(level); }
   // The expected time of falling asleep.
   Duration fall() const { return fall_.expected(); }
   const Counts& counts() const { return counts_; }
@@ -44,7 +48,7 @@ class Resident {
   void Used(Instant now) { last_used_ = now; }
   Duration IdleTime(Instant now) const { return now - last_used_; }
   // From then on it may have to leave for others.
-  Instant SettledAt() const { return awake_since_ + Duration::Seconds(kLeastStay * wake_.expected().seconds()); }
+  Instant SettledAt() const { return awake_since_ + Duration::Seconds(kLeastStay * wake().expected().seconds()); }
 
   // A review plans anew who leaves. One that left in the plan before is chosen again rather than another busy one.
   void BeginReview(Presence& presence);
@@ -56,10 +60,12 @@ class Resident {
   }
 
   // The replica is to sleep, or to wake, from now on.
-  void OrderSleep(Presence& presence, Instant now);
+  void OrderSleep(Presence& presence, SleepLevel level, Instant now);
   void OrderWake(Presence& presence, Instant now);
   // The order has ended, or somebody else changed the replica.
   void Told(Presence& presence, const ReplicaResidency& event, Instant now);
+  // A review saw the health of its engine. One that went down and is back awake was started anew: it holds nothing.
+  void SawHealth(Presence& presence, Health health);
   // True: the order under way took too long. It counts as failed from now on.
   bool GiveUpAt(Presence& presence, Instant now);
   // True: the pause after a failure is over. It may be woken again.
@@ -69,11 +75,15 @@ class Resident {
 
  private:
   void Fail(Presence& presence, Instant now);
+  // Where its weights are, and what its engine holds, by the end of an order or by a change that somebody else made.
+  void NoteLevel(Presence& presence, const ReplicaResidency& event);
 
   size_t replica_;
   Duration after_;
-  WakeTime wake_;
+  WakeTimes wakes_;
   WakeTime fall_;
+  HostHold held_ = HostHold::kNone;  // Before the order under way.
+  bool was_down_ = false;            // Its engine may be another process than the one that holds memory.
   Counts counts_;
   Instant last_used_;
   Instant awake_since_;

@@ -43,6 +43,7 @@ void Residents::Configure(Instant now) {
   }
   if (!any()) return;
   memory_.Configure();
+  hosts_.Configure();
   demand_.Configure();
   touched_ = true;
 }
@@ -83,6 +84,7 @@ void Residents::SettleOrders(Instant now) {
   for (const auto& resident : residents_) {
     if (StateOf(*resident).busy()) resident->Used(now);
     Presence& presence = PresenceOf(*resident);
+    resident->SawHealth(presence, StateOf(*resident).health);
     const bool gave_up = resident->GiveUpAt(presence, now);
     if (resident->TrustAgainAt(presence, now) || gave_up) Changed(*resident, now);
   }
@@ -116,7 +118,17 @@ void Residents::PlanWakes(Instant now) {
 }
 
 void Residents::Leave(const std::vector<size_t>& leavers) {
-  for (const size_t leaver : leavers) PresenceOf(*by_replica_[leaver]).leaving = true;
+  for (const bool may_drop : {false, true}) {
+    for (const size_t leaver : leavers) {
+      const SleepSpec& sleep = *fleet_.spec().replicas[leaver].sleep;
+      if (sleep.may_drop != may_drop) continue;
+      const std::optional<SleepLevel> level = hosts_.LevelOf(leaver);
+      if (!level) continue;
+      Presence& presence = PresenceOf(*by_replica_[leaver]);
+      presence.level = *level;
+      presence.leaving = true;
+    }
+  }
 }
 
 void Residents::ShowPlan(Instant now) {
@@ -135,9 +147,9 @@ bool Residents::LacksRoom(ModelId model) const {
 }
 
 void Residents::KeepRoom(Instant now) {
-  look_for_room_ = true;
-  if (now < next_room_) return;
-  next_room_ = now + kNextRoom;
+  room_.open = true;
+  if (now < room_.next) return;
+  room_.next = now + kNextRoom;
   Need need;
   double most = 0;
   double lacking = 0;
@@ -148,8 +160,8 @@ void Residents::KeepRoom(Instant now) {
     if (rate > most) need.model = ModelId(i);
     most = std::max(most, rate);
   }
-  look_for_room_ = lacking > 0;
-  if (!look_for_room_) return;
+  room_.open = lacking > 0;
+  if (!room_.open) return;
   const std::optional<WakePlan> plan = planner_.Plan(need, by_replica_, now);
   if (!plan) return;
   double leaving = 0;
@@ -164,8 +176,11 @@ void Residents::OrderSleeps(Instant now, Actions& actions) {
     if (!presence.awake() || !presence.trusted || replica.busy()) continue;
     const bool unused = resident->IdleTime(now) >= resident->after() && IsIdle(*resident) && IsUp(replica.health);
     if (!presence.leaving && !unused) continue;
-    resident->OrderSleep(presence, now);
-    actions.push_back(Sleep{ReplicaId(static_cast<uint32_t>(resident->replica()))});
+    const std::optional<SleepLevel> level = presence.leaving ? presence.level : hosts_.LevelOf(resident->replica());
+    presence.lacks_host = !level;
+    if (!level) continue;
+    resident->OrderSleep(presence, *level, now);
+    actions.push_back(Sleep{ReplicaId(static_cast<uint32_t>(resident->replica())), *level});
     Changed(*resident, now);
   }
 }
@@ -197,13 +212,13 @@ void Residents::Review(Instant now, Actions& actions) {
 }
 
 Instant Residents::NextReview(Instant now) const {
-  Instant next = look_for_room_ ? next_room_ : Instant::Never();
+  Instant next = room_.open ? room_.next : Instant::Never();
   for (const auto& resident : residents_) {
     const ReplicaState& replica = StateOf(*resident);
     next = std::min(next, resident->NextChange(replica.presence));
     const bool could_wake = replica.presence.residency == Residency::kAsleep && replica.presence.trusted;
     if (could_wake && !demand_.NobodyWaitsFor(replica)) next = std::min(next, now + kNextLook);
-    if (!replica.presence.Takes() || replica.busy()) continue;
+    if (!replica.presence.Takes() || replica.busy() || replica.presence.lacks_host) continue;
     // While somebody waits for its model, an idle replica is looked at again after a while.
     const Instant after = now + std::max(kNextLook, resident->after() - resident->IdleTime(now));
     next = std::min(next, after);
@@ -225,6 +240,10 @@ void Residents::Show(CoreView& view) const {
     out.wakes_ordered = resident->counts().wakes;
     out.wakes_failed = resident->counts().failures;
     out.wake_time = resident->wake().expected().seconds();
+  }
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    const HostSpec& host = fleet_.spec().hosts[i];
+    view.hosts.push_back({host.name, hosts_.UsedOn(i), host.sleep_memory, hosts_.LackingOn(i)});
   }
 }
 

@@ -5,9 +5,10 @@
 // is idle. A wanted replica wakes once its memory is there. Until then each review plans anew: a wake that nobody waits
 // for any more is dropped, and its leavers stay. A replica that was idle for its `after` sleeps. An idle replica sleeps
 // sooner where it keeps the memory from sleeping models that are asked for more: their wake then waits for nobody.
-// Reviews follow events that matter to them, and timers. Invariant: no order of this class makes the awake, waking and
-// falling-asleep replicas of a GPU exceed its memory. Owned by PenstockCore. Costs nothing while no replica may sleep.
-// A review is O(residents + models + plans).
+// Where the memory of a host is bounded, each sleep is at the level that has room (host_memory.h); a replica that has
+// none stays awake. Reviews follow events that matter to them, and timers. Invariant: no order of this class makes the
+// awake, waking and falling-asleep replicas of a GPU exceed its memory. Owned by PenstockCore. Costs nothing while no
+// replica may sleep. A review is O(residents + models + plans).
 #ifndef PENSTOCK_ROUTER_CORE_RESIDENCY_RESIDENTS_H_
 #define PENSTOCK_ROUTER_CORE_RESIDENCY_RESIDENTS_H_
 
@@ -30,7 +31,8 @@ class Residents {
         work_(work),
         memory_(fleet),
         demand_(fleet, servers, waiting, forecasts),
-        planner_(fleet, servers, memory_, demand_) {}
+        hosts_(fleet),
+        planner_(fleet, servers, memory_, hosts_, demand_) {}
 
   // The fleet has a new description.
   void Configure(Instant now);
@@ -56,6 +58,11 @@ class Residents {
 
  private:
   using Actions = std::vector<Action>;
+  // The search for room ahead of demand.
+  struct RoomSearch {
+    Instant next;  // Not before then.
+    bool open = false;
+  };
 
   Presence& PresenceOf(const Resident& resident) { return fleet_.replicas()[resident.replica()].presence; }
   const ReplicaState& StateOf(const Resident& resident) const { return fleet_.replicas()[resident.replica()]; }
@@ -69,6 +76,7 @@ class Residents {
   void KeepRoom(Instant now);
   // True: the model sleeps and lacks memory for a wake, whichever of its servers wakes.
   bool LacksRoom(ModelId model) const;
+  // Each gets the level at which it will sleep, those first that have one only.
   void Leave(const std::vector<size_t>& leavers);
   // The rooms that read the plan follow where it changed.
   void ShowPlan(Instant now);
@@ -83,13 +91,13 @@ class Residents {
   WorkList& work_;
   GpuMemory memory_;
   UnmetDemand demand_;
+  HostMemory hosts_;
   WakePlanner planner_;
   std::vector<std::unique_ptr<Resident>> residents_;
   std::vector<Resident*> by_replica_;  // Null: it never sleeps.
   std::vector<Need> needs_;            // Of the last review, most urgent first.
   Instant reviewed_at_;
-  Instant next_room_;  // When room for sleeping models is looked for again.
-  bool look_for_room_ = false;
+  RoomSearch room_;
   Instant next_review_ = Instant::Never();
   bool touched_ = false;
 };

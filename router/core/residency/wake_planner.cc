@@ -14,6 +14,8 @@ std::optional<WakePlanner::Leaver> WakePlanner::LeaverOf(size_t index, const Que
   if (!IsUp(replica.health) || replica.spec().Serves(question.need.model)) return std::nullopt;
   if (resident->SettledAt() > question.now) return std::nullopt;
   if (std::find(plan.leavers.begin(), plan.leavers.end(), index) != plan.leavers.end()) return std::nullopt;
+  const std::optional<SleepLevel> level = hosts_.LevelOf(index, plan.leavers);
+  if (!level) return std::nullopt;
   Leaver leaver;
   leaver.replica = index;
   leaver.busy = replica.busy() || !demand_.NobodyWaitsFor(replica);
@@ -21,7 +23,7 @@ std::optional<WakePlanner::Leaver> WakePlanner::LeaverOf(size_t index, const Que
   if (question.quickest) leaver.seconds = resident->fall().seconds();
   // The tokens that would arrive until it is awake again.
   const Resident& target = *question.residents[plan.replica];
-  double away = resident->wake().expected().seconds();
+  double away = resident->WakeFrom(*level).expected().seconds();
   if (leaver.busy) away += (1 + Resident::kLeastStay) * target.wake().expected().seconds();
   leaver.value = demand_.RateOf(replica, question.now) * away;
   return leaver;
@@ -37,11 +39,15 @@ std::optional<std::vector<WakePlanner::Leaver>> WakePlanner::Choose(uint32_t gpu
   }
   std::sort(leavers.begin(), leavers.end(), [](const Leaver& a, const Leaver& b) { return a.Key() < b.Key(); });
   std::vector<Leaver> chosen;
+  std::vector<size_t> beside = plan.leavers;
   double value = plan.value;
   for (const Leaver& leaver : leavers) {
     if (missing <= Bytes(0)) break;
     const double worth = value + leaver.value;
     if (leaver.busy && question.need.tokens <= (leaver.drains ? kHysteresis * worth : worth)) continue;
+    const std::optional<SleepLevel> level = hosts_.LevelOf(leaver.replica, beside);
+    if (!level) continue;
+    if (level == SleepLevel::kHost) beside.push_back(leaver.replica);
     value = worth;
     missing -= fleet_.replicas()[leaver.replica].spec().resident;
     chosen.push_back(leaver);

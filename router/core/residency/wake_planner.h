@@ -4,7 +4,8 @@
 // time goes before one that is late. Then the least value decides, then the number of busy neighbours. On each GPU the
 // idle replicas leave first, the least valuable before the others, or the quickest where time is short. A busy one
 // leaves only where the waiting requests are worth clearly more than what it would serve meanwhile. Invariant: nobody
-// leaves within its least stay. Owned by Residents. O(sleeping servers x replicas of their GPUs).
+// leaves within its least stay, or without a place for its weights (host_memory.h). Owned by Residents. O(sleeping
+// servers x replicas of their GPUs).
 #ifndef PENSTOCK_ROUTER_CORE_RESIDENCY_WAKE_PLANNER_H_
 #define PENSTOCK_ROUTER_CORE_RESIDENCY_WAKE_PLANNER_H_
 
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "router/core/residency/gpu_memory.h"
+#include "router/core/residency/host_memory.h"
 #include "router/core/residency/resident.h"
 #include "router/core/residency/unmet_demand.h"
 
@@ -35,8 +37,9 @@ class WakePlanner {
   // Waiting tokens must be worth so many times those that a busy replica would serve.
   static constexpr double kHysteresis = 2;
 
-  WakePlanner(const FleetState& fleet, const Servers& servers, const GpuMemory& memory, const UnmetDemand& demand)
-      : fleet_(fleet), servers_(servers), memory_(memory), demand_(demand) {}
+  WakePlanner(const FleetState& fleet, const Servers& servers, const GpuMemory& memory, const HostMemory& hosts,
+              const UnmetDemand& demand)
+      : fleet_(fleet), servers_(servers), memory_(memory), hosts_(hosts), demand_(demand) {}
 
   // `residents`: by the position of the replica; null for one that never sleeps. Nullopt: nothing can wake now.
   std::optional<WakePlan> Plan(const Need& need, const std::vector<Resident*>& residents, Instant now) const;
@@ -68,6 +71,7 @@ class WakePlanner {
   const FleetState& fleet_;
   const Servers& servers_;
   const GpuMemory& memory_;
+  const HostMemory& hosts_;
   const UnmetDemand& demand_;
 };
 

@@ -185,7 +185,7 @@ asio::awaitable<absl::Status> FleetMonitor::Poll(WatchedReplica& watched) {
   }
   watched.logged.fault = seen->fault;
   watched.health.SetSleeping(watched.sleeper ? watched.sleeper->sleeps_untold() : seen->sleeping);
-  if (watched.sleeper) watched.sleeper->OnLoad(std::max(seen->running, seen->waiting));
+  if (watched.sleeper) watched.sleeper->OnLoad(std::max(seen->running, seen->waiting), seen->sleep_level);
   watched.rereading.times.OnGoodPoll(seen->tokens, seen->preemptions);
   for (const EngineReport& report : ReportsOf(book_, watched.id, *seen, before)) control_.edge().core->Submit(report);
   const ReplicaSpec& spec = book_.fleet().replicas[watched.id.value()];
@@ -222,10 +222,10 @@ void FleetMonitor::OnOrder(const LoadAdapter& order) {
   if (found != watched_.end()) adapters_.Order(found->second, order);
 }
 
-void FleetMonitor::OnOrder(ReplicaId replica, Verb verb) {
+void FleetMonitor::OnOrder(ReplicaId replica, Verb verb, SleepLevel level) {
   const auto found = watched_.find(replica);
   if (found == watched_.end()) return;
-  keeper_.Order(*found->second, verb);
+  keeper_.Order(*found->second, verb, level);
   Judge(*found->second);
 }
 

@@ -54,7 +54,7 @@ class FleetMonitor {
   // A stream of the replica got a token then.
   void OnToken(ReplicaId replica, Instant then);
   // Carry out an order of the core. Its end is an event.
-  void OnOrder(ReplicaId replica, Verb verb);
+  void OnOrder(ReplicaId replica, Verb verb, SleepLevel level = SleepLevel::kUnsaid);
   void OnOrder(const LoadAdapter& order);
 
  private:

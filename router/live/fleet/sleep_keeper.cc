@@ -55,15 +55,15 @@ void SleepKeeper::OnDiscovered(WatchedReplica& watched) {
   const SleepVerbs& verbs = watched.scraper->engine().sleep_verbs;
   const bool usable = fault.empty() && verbs.sleep != nullptr && !spec.models.empty();
   std::string model = spec.models.empty() ? "" : book_.EngineModelName(watched.id, spec.models.front());
-  watched.sleeper->SetEngine(usable ? &verbs : nullptr, SleepTargetOf(known, std::move(model)));
+  watched.sleeper->SetEngine(usable ? &verbs : nullptr, SleepTargetOf(known, spec.sleep, std::move(model)));
 }
 
-void SleepKeeper::Order(WatchedReplica& watched, Verb verb) {
+void SleepKeeper::Order(WatchedReplica& watched, Verb verb, SleepLevel level) {
   if (watched.sleeper == nullptr) {
     // The reload that took its sleep away crossed the order.
     return publish_({watched.id, Residency::kAwake, verb == Verb::kSleep, Duration()});
   }
-  watched.sleeper->Order(verb);
+  watched.sleeper->Order(verb, level);
   if (watched.sleeper->waits_for_load()) watched.pause.cancel();
   if (watched.sleeper->residency() != Residency::kWaking || !watched.sleeper->hides_absence()) return;
   watched.health.OnStarted(Now());

@@ -28,7 +28,8 @@ class SleepKeeper {
   void Configure(WatchedReplica& watched);
   // The book has the discovery of its engine.
   void OnDiscovered(WatchedReplica& watched);
-  void Order(WatchedReplica& watched, Verb verb);
+  // `level`: of a sleep.
+  void Order(WatchedReplica& watched, Verb verb, SleepLevel level);
   // After a round of the monitor that began then.
   boost::asio::awaitable<void> AfterRound(WatchedReplica& watched, bool answered, Instant began);
 

@@ -56,7 +56,7 @@ void Sleeper::WakeRetired() {
 
 void Sleeper::SetEngine(const SleepVerbs* verbs, SleepTarget target) {
   verbs_ = verbs;
-  target_ = std::move(target);
+  targets_.SetEngine(std::move(target));
   if (tracker_.busy()) return;
   tracker_.Forget();
   // An engine that tells nothing was started awake.
@@ -65,13 +65,14 @@ void Sleeper::SetEngine(const SleepVerbs* verbs, SleepTarget target) {
   }
 }
 
-void Sleeper::Order(Verb verb) {
+void Sleeper::Order(Verb verb, SleepLevel level) {
   if (tracker_.busy() || stopped_ || load_asked_at_) return;
   const Residency wanted = verb == Verb::kWake ? Residency::kAwake : Residency::kAsleep;
   if (tracker_.residency() == wanted) return TellEnd(verb, VerbEnd(), Duration());
   if (pool_ == nullptr || (!by_command() && verbs_ == nullptr)) {
     return TellEnd(verb, {VerbFault::kUnable, "its engine has no requests for it, or is not known"}, Duration());
   }
+  targets_.Order(level);
   // The last report may be older than the end of our own last request.
   if (verb == Verb::kSleep && running_ > 0) {
     load_asked_at_ = Now();
@@ -111,7 +112,7 @@ asio::awaitable<void> Sleeper::Run(Verb verb) {
 asio::awaitable<VerbEnd> Sleeper::RunByEngine(Verb verb) {
   const std::shared_ptr<UpstreamPool> pool = pool_;
   const auto end = absl::MakeCleanup([this] { order_.verbs.reset(); });
-  order_.verbs.emplace(loop_.io(), *pool, key_, *verbs_, target_);
+  order_.verbs.emplace(loop_.io(), *pool, key_, *verbs_, verb == Verb::kSleep ? targets_.Sleep() : targets_.Wake());
   co_return co_await order_.verbs->Run(verb, config_.timeout);
 }
 
@@ -129,7 +130,7 @@ asio::awaitable<void> Sleeper::AfterRound(bool answered, bool gone, Instant bega
   } else if (answered && verbs_ != nullptr && verbs_->page != nullptr) {
     const Instant asked = Now();
     const std::shared_ptr<UpstreamPool> pool = pool_;
-    EngineVerbs question(loop_.io(), *pool, key_, *verbs_, target_);
+    EngineVerbs question(loop_.io(), *pool, key_, *verbs_, targets_.engine());
     const EngineRest rest = co_await question.Ask();
     if (stopped_) co_return;
     if (rest != EngineRest::kAwake && rest != EngineRest::kAsleep && rest != EngineRest::kFailed) co_return;
@@ -139,6 +140,8 @@ asio::awaitable<void> Sleeper::AfterRound(bool answered, bool gone, Instant bega
     if (settled && residency() == Residency::kAsleep && running_ > 0) {
       tell_({{replica_, residency(), false, Duration()}, std::nullopt, VerbEnd(), true, false});
     }
+    // The metrics may tell the level later than the page tells the sleep.
+    if (settled && residency() == Residency::kAsleep && targets_.news()) TellChange();
     if (finding == ResidencyTracker::Finding::kLies) {
       tell_({{replica_, residency(), false, Duration()}, std::nullopt, VerbEnd(), false, true});
     }
@@ -154,13 +157,18 @@ void Sleeper::Stop() {
   order_.work.Cut();
 }
 
+ReplicaResidency Sleeper::Present(bool failed, Duration took) {
+  const bool awake = residency() == Residency::kAwake;
+  if (awake) targets_.Awake();
+  const bool tells = !awake && verbs_ != nullptr && verbs_->levels;
+  return {replica_, residency(), failed, took, tells ? targets_.Tell() : SleepLevel::kUnsaid};
+}
+
 void Sleeper::TellEnd(Verb verb, VerbEnd end, Duration took) {
-  const ReplicaResidency event{replica_, residency(), !end.ok(), took};
+  const ReplicaResidency event = Present(!end.ok(), took);
   tell_({event, verb, std::move(end), false, false});
 }
 
-void Sleeper::TellChange() {
-  tell_({{replica_, residency(), false, Duration()}, std::nullopt, VerbEnd(), false, false});
-}
+void Sleeper::TellChange() { tell_({Present(false, Duration()), std::nullopt, VerbEnd(), false, false}); }
 
 }  // namespace penstock

@@ -15,6 +15,7 @@
 #include "backends/engines/contract/engine_declaration.h"
 #include "backends/engines/contract/verb_end.h"
 #include "backends/engines/verbs/engine_verbs.h"
+#include "backends/engines/verbs/sleep_targets.h"
 #include "backends/health/residency_tracker.h"
 #include "backends/socket/cut_off.h"
 #include "config/config.h"
@@ -46,12 +47,16 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
   // The engine was recognised. Null verbs: it has none. It may be another process than before.
   void SetEngine(const SleepVerbs* verbs, SleepTarget target);
 
-  // An order of the core. Void while another is under way.
-  void Order(Verb verb);
+  // An order of the core. `level`: of a sleep. Void while another is under way.
+  void Order(Verb verb, SleepLevel level = SleepLevel::kUnsaid);
   // After a round of the monitor, which began at `began`. `gone`: the engine is down by its polls.
   boost::asio::awaitable<void> AfterRound(bool answered, bool gone, Instant began);
   // Requests that the engine runs by its own report; negative: it does not say.
-  void OnLoad(int running) { running_ = running; }
+  // `level`: of its sleep, as its metrics tell it.
+  void OnLoad(int running, SleepLevel level) {
+    running_ = running;
+    targets_.Report(level);
+  }
   void OnToken(Instant then) { tracker_.OnToken(then); }
   void Stop();
   // The last call: connections must end before the loop.
@@ -89,6 +94,8 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
   bool by_command() const { return config_.by == SleepBy::kCommand; }
   boost::asio::awaitable<void> Run(Verb verb);
   boost::asio::awaitable<VerbEnd> RunByEngine(Verb verb);
+  // The present residency, as the core gets it.
+  ReplicaResidency Present(bool failed, Duration took);
   void TellEnd(Verb verb, VerbEnd end, Duration took);
   void TellChange();
 
@@ -100,7 +107,7 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
   ResidencyTracker tracker_;
   std::shared_ptr<UpstreamPool> pool_;  // Each user has a share.
   const SleepVerbs* verbs_ = nullptr;
-  SleepTarget target_;
+  SleepTargets targets_;
   CommandSleep commands_;
   UnderWay order_;
   int running_ = -1;

@@ -10,6 +10,7 @@
 #include "router/telemetry/registry/handover_metric_list.h"
 #include "router/telemetry/registry/kv_event_metric_list.h"
 #include "router/telemetry/registry/metric.h"
+#include "router/telemetry/registry/node_metric_list.h"
 
 namespace penstock {
 
@@ -182,10 +183,6 @@ inline constexpr Metric kRouterMetrics[] = {
      "Readings of the engine's segment, by result"},
     {"Replicas", "penstock_elastic_writes_total", MetricType::kCounter, "replica result",
      "Limits written into the engine's segment, by result"},
-    {"Nodes", "penstock_node_left_ratio", MetricType::kGauge, "node resource", "Part of the node that is left"},
-    {"Nodes", "penstock_node_storage_requests", MetricType::kGauge, "node", "Requests about to use its storage"},
-    {"Nodes", "penstock_node_scrapes_total", MetricType::kCounter, "exporter node result", "Readings of exporters"},
-    {"Nodes", "penstock_node_stale", MetricType::kGauge, "exporter node", "1 while the exporter has no effect"},
 
     {"GPUs", "penstock_gpu_seconds_total", MetricType::kCounter, "gpu state",
      "Seconds of the GPU by state; the states add up to the time in the fleet"},
@@ -291,7 +288,7 @@ inline constexpr Metric kRouterMetrics[] = {
 
 // The metric of this name; a name that is in no list does not compile.
 consteval const Metric& MetricNamed(std::string_view name) {
-  return MetricIn(name, kRouterMetrics, kHandoverMetrics, kKvEventMetrics);
+  return MetricIn(name, kRouterMetrics, kNodeMetrics, kHandoverMetrics, kKvEventMetrics);
 }
 
 }  // namespace penstock

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace penstock::bench {
 namespace {
 
@@ -64,6 +66,28 @@ TEST_F(ResidencyOrdersTest, AWakeTakesItsTimeAndTheMemoryThatASleepGaveBack) {
   EXPECT_EQ(orders_.wakes(), 3);
   EXPECT_EQ(orders_.sleeps(), 1);
   EXPECT_EQ(orders_.failed(), 0);
+}
+
+TEST_F(ResidencyOrdersTest, AWakeTakesTheTimeOfTheLevelOfItsSleep) {
+  for (SimulatedReplica& engine : spec_.replicas) engine.wake_dropped = Duration::Seconds(20);
+  for (const auto& [level, seconds] : {std::pair(SleepLevel::kDisk, 20.0), {SleepLevel::kHost, 2.0}}) {
+    orders_.Begin(0, false, true, level);
+    EXPECT_LE(End().took.seconds(), 1.1) << "a sleep reads nothing";
+    orders_.Begin(0, true, true);
+    EXPECT_NEAR(End().took.seconds(), seconds, 0.1 * seconds + 1e-9);
+  }
+}
+
+TEST_F(ResidencyOrdersTest, AtTheStartTheReplicasFillTheMemoryOfTheirHostInTurn) {
+  SimulatedFleetSpec spec = ThreeForTwo();
+  spec.fleet.gpus[0].name = "node1/gpu0";
+  spec.fleet.hosts = {{"node1", Bytes(16)}};
+  for (ReplicaSpec& replica : spec.fleet.replicas) replica.sleep->weights = Bytes(8);
+  for (ReplicaSpec& replica : spec.fleet.replicas) replica.sleep->may_drop = true;
+  const ResidencyOrders orders(spec, events_);
+  EXPECT_EQ(orders.level(0), SleepLevel::kHost);
+  EXPECT_EQ(orders.level(1), SleepLevel::kHost);
+  EXPECT_EQ(orders.level(2), SleepLevel::kDisk);
 }
 
 TEST_F(ResidencyOrdersTest, AWakeWithoutMemoryFailsAtOnce) {

@@ -36,12 +36,14 @@ TEST(EventLog, EveryKindOfEventReadsBackAsItWas) {
   ExpectRoundTrip(Progress{{{ReplicaId(1), 4, Instant::FromSeconds(2)}}, {{RequestId(3), Tokens(9)}}});
   ExpectRoundTrip(EngineReport{ReplicaId(2), Instant::FromSeconds(1), 0.25, 3, 4, 5});
   ExpectRoundTrip(ReplicaHealth{ReplicaId(2), Health::kDraining});
-  ExpectRoundTrip(ReplicaResidency{ReplicaId(2), Residency::kWaking, true, Duration::Seconds(3)});
+  ExpectRoundTrip(ReplicaResidency{ReplicaId(2), Residency::kWaking, true, Duration::Seconds(3), SleepLevel::kDisk});
   Fleet fleet = testing::MakeFleet({});
   fleet.models.push_back({"name with spaces, 100 %\n"});
   fleet.tenants = {{TenantId(~0ULL), "acme, inc", 0.1, {Tokens(6000), 3}}, {TenantId(5), "", 2, {}}};
   fleet.gpus = {{"node 1/gpu0", Bytes(80LL << 30)}};
-  fleet.replicas.front().sleep = SleepSpec{Duration::Seconds(30), Duration::Seconds(2)};
+  fleet.replicas.front().sleep =
+      SleepSpec{Duration::Seconds(30), Duration::Seconds(2), Bytes(8), true, Duration::Seconds(20)};
+  fleet.hosts = {{"node1", Bytes(16)}};
   fleet.replicas.front().resident = Bytes(20LL << 30);
   fleet.replicas.front().price = 0.1 / 3;
   fleet.replicas.front().role = EngineRole::kPrefill;
@@ -114,6 +116,7 @@ TEST(EventLog, AnActionHasItsFieldsInTheOrderOfTheirDeclaration) {
             "9 refuse 1 4 2 3 4 0");
   EXPECT_EQ(FormatAction(at, Abort{RequestId(1), LeaseId(2), AbortReason::kEviction}), "9 abort 1 2 2");
   EXPECT_EQ(FormatAction(at, Sleep{ReplicaId(3)}), "9 sleep 3");
+  EXPECT_EQ(FormatAction(at, Sleep{ReplicaId(3), SleepLevel::kDisk}), "9 sleep 3 2");
   EXPECT_EQ(FormatAction(at, Wake{ReplicaId(4)}), "9 wake 4");
 }
 

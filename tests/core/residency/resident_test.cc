@@ -24,7 +24,7 @@ class ResidentTest : public ::testing::Test {
 TEST_F(ResidentTest, GoesFromAwakeToAsleepAndBack) {
   presence_.leaving = true;
   EXPECT_FALSE(presence_.Takes());
-  resident_.OrderSleep(presence_, now_);
+  resident_.OrderSleep(presence_, SleepLevel::kUnsaid, now_);
   EXPECT_EQ(presence_.residency, Residency::kFallingAsleep);
   EXPECT_FALSE(presence_.leaving);
   Told(Residency::kAsleep, false, 1);
@@ -100,7 +100,7 @@ TEST_F(ResidentTest, AChangeThatSomebodyElseMadeTeachesNoWakeTime) {
 
 TEST_F(ResidentTest, ASleepThatFailsLeavesItAwake) {
   presence_.leaving = true;
-  resident_.OrderSleep(presence_, now_);
+  resident_.OrderSleep(presence_, SleepLevel::kUnsaid, now_);
   Told(Residency::kAwake, true, 1);
   EXPECT_TRUE(presence_.Takes());
   EXPECT_FALSE(presence_.trusted) << "it is not asked again at once";

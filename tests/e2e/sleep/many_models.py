@@ -1,4 +1,5 @@
-"""Servers that load and unload each of their models: llama-server in router mode, Ollama; and SGLang with its memory saver."""
+"""Servers that load and unload each of their models: llama-server in router mode, Ollama. SGLang with its memory saver, and
+vLLM with its sleep mode have one model."""
 import http.server
 import json
 import threading
@@ -32,7 +33,7 @@ class Server:
                 self.answer(404 if page is None else 200, page or {})
 
             def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])) or "{}")
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or "{}")
                 if self.path.startswith("/v1/"):
                     if outer.name_of(body["model"]) not in outer.loaded:
                         outer.early.append(body["model"])
@@ -142,3 +143,39 @@ class Sglang(Server):
         elif path == "/update_weights_from_disk":
             self.loaded.add("big")
         return 200, {}
+
+
+class Vllm(Server):
+    """One model. Its sleep is at level 1 or 2, as its metrics tell, and a wake by another level leaves it without weights."""
+
+    kind = "vllm"
+
+    def __init__(self, model):
+        self.models = (model,)
+        super().__init__()
+        self.loaded = {model}
+        self.level = 0  # 0: awake.
+        self.tells = True  # Its metrics have the level.
+
+    def pages(self):
+        states = {"awake": 0, "weights_offloaded": 1, "discard_all": 2}
+        told = {name: int(self.level == level) for name, level in states.items() if self.tells or name == "awake"}
+        metrics = "".join(f'vllm:engine_sleep_state{{sleep_state="{name}"}} {value}\n' for name, value in told.items())
+        return {"/v1/models": self.listed(owned_by="vllm", max_model_len=4096), "/version": {"version": "0.12.0"},
+                "/health": "ok", "/metrics": "vllm:num_requests_running 0\nvllm:num_requests_waiting 0\n" + metrics,
+                "/is_sleeping": {"is_sleeping": self.level > 0}}
+
+    def verb(self, path, body):
+        if path.startswith("/sleep?level="):
+            self.level = int(path[-1])
+            self.loaded.clear()
+        elif path == "/collective_rpc" or (path == "/wake_up" and self.level == 1):
+            self.loaded.add(self.models[0])
+        if path in ("/wake_up", "/wake_up?tags=kv_cache"):
+            self.level = 0
+        return 200, {}
+
+    def paths(self):
+        """The verbs since the last call."""
+        paths, self.verbs = [path for path, _ in self.verbs], []
+        return paths
