@@ -20,9 +20,8 @@ import sys
 import threading
 import time
 
-from policy_check import findings
 from policy_scenarios import ALL, REDUCED
-from policy_tables import Report, percent
+from policy_tables import Report, findings, percent
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = pathlib.Path(os.environ.get("PENSTOCK", ROOT / "build/release/penstock"))
