@@ -60,7 +60,8 @@ boost::asio::awaitable<Result> RunAside(boost::asio::io_context& loop, size_t by
     });
   });
   while (!waiter->ended) co_await waiter->wake.Wait();
-  if (job->fault) std::rethrow_exception(job->fault);
+  // Freed here: the job may outlive this on its thread.
+  if (job->fault) std::rethrow_exception(std::exchange(job->fault, nullptr));
   co_return *std::move(job->result);
 }
 
