@@ -39,7 +39,7 @@ void CheckSection(ExporterConfig& exporter, const MapReader& map, Draft&) {
 }
 
 void CheckSection(NodeConfig& node, const MapReader& map, Draft&) {
-  const bool empty = node.exporters.empty() && !node.simulated && !node.sleep_memory;
+  const bool empty = node.exporters.empty() && !node.simulated && !map.Has("sleep_memory");
   if (empty && !node.id.empty()) map.Fail("exporters", "must not be empty");
   std::set<std::string> urls;
   for (const ExporterConfig& exporter : node.exporters) {

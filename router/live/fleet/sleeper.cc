@@ -153,7 +153,7 @@ void Sleeper::Stop() {
   commands_.Stop();
   if (!order_.verbs) return;
   order_.verbs->Stop();
-  // It may still wait for a connection.
+  // Its verb may still wait for a connection.
   order_.work.Cut();
 }
 
