@@ -1,15 +1,24 @@
 #!/bin/bash
-# Sets up, builds and runs the tests: ./test.sh [--all]. The flag --all adds the long tests and the lint of every file.
+# Sets up, builds and runs the tests: ./test.sh [--all] [--only NAME]. --all adds the long tests and the lint of every file.
+# --only runs the stages of this name, or of this pattern as in "real engines*", after the release build.
 # The last line is "N passed, N failed, N skipped"; the exit code is 0 when nothing failed.
 set -u
 cd "$(dirname "$0")"
 
 long=0
-for argument in "$@"; do
-  case "$argument" in
+only="*"
+met=0
+while [ $# -gt 0 ]; do
+  case "$1" in
     --all) long=1 ;;
-    *) echo "usage: ./test.sh [--all]" >&2; exit 2 ;;
+    --only)
+      [ -n "${2:-}" ] || { echo "--only needs the name of a stage" >&2; exit 2; }
+      only="$2"
+      shift
+      ;;
+    *) echo "usage: ./test.sh [--all] [--only NAME]" >&2; exit 2 ;;
   esac
+  shift
 done
 
 passed=0
@@ -30,10 +39,17 @@ add() {
   summary+=("$(printf '%-28s %5d s  %5d passed %3d failed %3d skipped' "$1" "$2" "${counts[@]}")")
 }
 
-# step NAME COMMAND...: a stage that is one test.
+# wanted NAME: whether --only lets the stage run.
+wanted() {
+  # shellcheck disable=SC2053  # A pattern.
+  [[ "$1" == $only ]] && met=1
+}
+
+# step NAME COMMAND...: a stage that is one test. A build is no choice of --only.
 step() {
   local name="$1" from=$SECONDS
   shift
+  [[ "$name" == build* ]] || wanted "$name" || return 0
   say "$name"
   if "$@"; then add "$name" $((SECONDS - from)) "1 0 0"; return 0; fi
   echo "$name failed" >&2
@@ -44,6 +60,7 @@ step() {
 finish() {
   say "summary ($((SECONDS - started)) s)"
   [ ${#summary[@]} -gt 0 ] && printf '%s\n' "${summary[@]}"
+  [ $met -eq 1 ] || { echo "no stage that ran is named \"$only\"" >&2; exit 2; }
   echo "$passed passed, $failed failed, $skipped skipped"
   [ "$failed" -eq 0 ]
   exit
@@ -53,6 +70,7 @@ finish() {
 unit_tests() {
   local name="$1" preset="$2" from=$SECONDS results="$PWD/build/$2/results"
   shift 2
+  wanted "$name" || return 0
   say "$name"
   rm -rf "$results"
   mkdir -p "$results"
@@ -71,15 +89,15 @@ unit_tests() {
   add "$name" $((SECONDS - from)) "$counts"
 }
 
-# sanitized NAME PRESET LABEL [TARGET...]: builds the tests of one label and the targets, and runs these tests.
+# sanitized NAME PRESET LABEL: builds and runs the tests of one label.
 sanitized() {
   local name="$1" preset="$2" label="$3" tests
-  shift 3
+  wanted "$name" || return 0
   [ -f "build/$preset/build.ninja" ] || cmake --preset "$preset" >/dev/null || { add "$name" 0 "0 1 0"; return 1; }
   # An up-to-date list needs an up-to-date configuration.
   cmake --build "build/$preset" --target rebuild_cache >/dev/null
   tests="$(ctest --test-dir "build/$preset" -N -L "^$label\$" | sed -n 's/^ *Test *#[0-9]*: //p')"
-  step "build $preset" scripts/build.sh "$preset" $tests "$@" || return 1
+  step "build $preset" scripts/build.sh "$preset" $tests || return 1
   unit_tests "$name" "$preset" -L "^$label\$"
 }
 
@@ -88,6 +106,8 @@ sanitized() {
 end_to_end() {
   local name="$1" preset="$2" marks="$3" workers
   shift 3
+  wanted "$name" || wanted "$name, alone" || return 0
+  [ "$preset" = release ] || step "build $preset binary" scripts/build.sh "$preset" penstock || return
   say "$name"
   if ! scripts/python_env.sh; then
     echo "the Python package index cannot be reached: the end-to-end tests are skipped" >&2
@@ -109,6 +129,7 @@ end_to_end() {
 end_to_end_part() {
   local name="$1" preset="$2" from=$SECONDS counts results="$PWD/build/$2/results/${1//[^A-Za-z]/-}.junit"
   shift 2
+  wanted "$name" || return 0
   mkdir -p "$(dirname "$results")"
   rm -f "$results"
   PENSTOCK_BINARY="$PWD/build/$preset/penstock" PYTHONDONTWRITEBYTECODE=1 timeout 2400 .venv/bin/python -m pytest \
@@ -123,6 +144,7 @@ end_to_end_part() {
 real_engines() {
   local name="$1" part="$2" from=$SECONDS counts results="$PWD/build/release/results/real.junit"
   shift 2
+  wanted "$name" || return 0
   say "$name"
   if ! timeout "$([ "$part" = light ] && echo 300 || echo 1500)" scripts/real_env.sh "$part"; then
     echo "the engines cannot be installed: their tests are skipped" >&2
@@ -141,6 +163,7 @@ real_engines() {
 
 # clients_zoo NAME: tests/clients with the clients that scripts/clients_env.sh can install; the tests of others are skipped.
 clients_zoo() {
+  wanted "$1" || return 0
   say "$1"
   if ! scripts/python_env.sh; then
     echo "the Python package index cannot be reached: the clients are skipped" >&2
@@ -172,12 +195,11 @@ if step "build release" scripts/build.sh release; then
 fi
 sanitized "pure parts, ASan + UBSan" asan-ubsan pure
 export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 suppressions=$PWD/tests/tsan.suppressions"
-sanitized "live parts, TSan" tsan live penstock
-tsan_built=$?
+sanitized "live parts, TSan" tsan live
 unset TSAN_OPTIONS
 part="tests/e2e/test_lifecycle.py tests/e2e/test_resume.py tests/e2e/test_cancellation.py"
 [ $long -eq 1 ] && part=tests/e2e
-[ $tsan_built -eq 0 ] && end_to_end "end to end, TSan" tsan "not long" $part
+end_to_end "end to end, TSan" tsan "not long" $part
 if [ $long -eq 1 ]; then
   scripts/setup.sh browser || echo "no browser can be installed: the tests of the page in one are skipped" >&2
   end_to_end "end to end, long; chaos" release long tests/e2e
@@ -185,8 +207,7 @@ if [ $long -eq 1 ]; then
   clients_zoo "clients zoo"
   step "soak, a million requests" bench/soak.sh 1000000
   step "core under faults, 20000 seeds" env PENSTOCK_FAULT_SEEDS=20000 build/release/tests/core/core_faults_test
-  scripts/setup.sh all && step "fuzzing, ten minutes each" scripts/fuzz.sh 600
-  step "build asan-ubsan binary" scripts/build.sh asan-ubsan penstock &&
-    end_to_end "end to end, ASan + UBSan" asan-ubsan "not long" tests/e2e
+  step "fuzzing, ten minutes each" sh -c "scripts/setup.sh all && scripts/fuzz.sh 600"
+  end_to_end "end to end, ASan + UBSan" asan-ubsan "not long" tests/e2e
 fi
 finish

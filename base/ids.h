@@ -6,8 +6,11 @@
 #define PENSTOCK_BASE_IDS_H_
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
+
+#include "absl/strings/string_view.h"
 
 namespace penstock {
 
@@ -34,6 +37,12 @@ using ReplicaId = Id<struct ReplicaTag, uint32_t>;
 using PoolId = Id<struct PoolTag, uint32_t>;
 using ModelId = Id<struct ModelTag, uint32_t>;
 using ClassId = Id<struct ClassTag, uint32_t>;
+
+// The node of a GPU: the part of its name before the last slash, as node1 of node1/gpu0. Empty: the name tells none.
+inline absl::string_view NodeOf(absl::string_view gpu) {
+  const size_t slash = gpu.rfind('/');
+  return slash == absl::string_view::npos ? absl::string_view() : gpu.substr(0, slash);
+}
 
 }  // namespace penstock
 

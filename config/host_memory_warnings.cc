@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/ids.h"
 #include "config/text/units_text.h"
 #include "config/values/capacity.h"
 
@@ -30,7 +31,7 @@ Sleepers SleepersOn(const Config& config, const NodeConfig& node) {
   Sleepers sleepers;
   for (const ReplicaConfig& replica : config.replicas) {
     const auto gpus = std::count_if(replica.gpus.begin(), replica.gpus.end(),
-                                    [&](const std::string& gpu) { return NodeOfGpu(gpu) == node.id; });
+                                    [&](const std::string& gpu) { return NodeOf(gpu) == node.id; });
     if (gpus == 0 || !MayKeepWeights(replica)) continue;
     const Bytes weights = HostMemoryPerGpu(config, replica, replica.model);
     if (weights <= Bytes(0)) sleepers.unknown.push_back(replica.id);

@@ -22,7 +22,7 @@ class SearchShare {
     if (carried) low_ = std::max(low_, rate);
     if (!carried) high_ = high_ > 0 ? std::min(high_, rate) : rate;
   }
-  bool any() const { return calls_ > 0; }
+  bool none() const { return calls_ == 0; }
   double share() const {
     // A doubling, where the answer is not enclosed yet.
     const double ratio = low_ > 0 && high_ > 0 ? high_ / low_ : 2;
@@ -54,20 +54,22 @@ class OneSearch {
   absl::StatusOr<double> Carried() {
     SearchShare searched(search_);
     absl::Status failure;
-    bool nothing_left = false;
+    bool met_requests = false;
     const double carried = bench::HighestRate(search_, [&](double rate) {
       if (!failure.ok()) return 0.0;
-      const absl::StatusOr<double> share = ShareAt(rate);
+      absl::StatusOr<double> share = ShareAt(rate);
+      const bool empty = absl::IsOutOfRange(share.status());
+      met_requests = met_requests || !empty;
+      // Nobody is late in a window that another rate has emptied. The first rate is the caller's own.
+      if (empty && !(number_ == 0 && searched.none())) share = 1.0;
       failure = share.status();
-      // A slower trace leaves no request in the window, and no higher rate passed.
-      nothing_left = searched.any() && absl::IsOutOfRange(failure);
       if (!failure.ok()) return 0.0;
       searched.Note(rate, *share >= search_.on_time);
       if (request_.progress) request_.progress(rate, *share, (number_ + searched.share()) / request_.seeds);
       return *share;
     });
-    if (nothing_left) return 0;
     if (!failure.ok()) return failure;
+    if (!met_requests) return absl::OutOfRangeError(absl::StrCat(request_.trace, ": no request arrives in the window"));
     return carried;
   }
 
@@ -77,6 +79,7 @@ class OneSearch {
     StartAt(carried);
     return bench::HighestRate(search_, [this](double rate) {
       const auto opened = Open(rate);
+      if (absl::IsOutOfRange(opened.status())) return 1.0;
       return opened.ok() ? bench::FluidOnTimeBound(setup_.spec, opened->arrivals, opened->length) : 0.0;
     });
   }

@@ -37,7 +37,8 @@ struct CarriedLoad {
   bool at_least = false;  // Beyond the search's highest rate nothing was tried.
 };
 
-// A seed whose window is empty before a rate is carried carries 0. OutOfRange: it is empty at the first rate.
+// A rate that leaves no request in the window counts as carried. OutOfRange: the window is empty at the first rate, or a
+// later one is at every rate.
 // InvalidArgument: the policy is unknown, or a window has no request whose first token an idle fleet makes in time.
 absl::StatusOr<CarriedLoad> FindCarriedLoad(const SimulationSetup& setup, const CarriedRequest& request);
 

@@ -1,4 +1,5 @@
 #include "app/simulate/simulated_storage.h"
+#include "base/ids.h"
 
 namespace penstock {
 
@@ -18,8 +19,7 @@ std::vector<bench::SimulatedStorage> StoragesOf(const Config& config, const Flee
         bench::SimulatedStorage{{}, node.simulated->pressure, node.simulated->from, node.simulated->to});
     for (uint32_t i = 0; i < book.fleet().replicas.size(); ++i) {
       const std::vector<std::string>& gpus = book.replica_config(ReplicaId(i)).gpus;
-      const std::string gpu = gpus.empty() ? "" : gpus.front();
-      if (gpu.substr(0, gpu.rfind('/')) == node.id) storage.replicas.push_back(i);
+      if (!gpus.empty() && NodeOf(gpus.front()) == node.id) storage.replicas.push_back(i);
     }
   }
   return storages;

@@ -3,6 +3,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/ids.h"
 #include "config/read/fleet_checks.h"
 #include "config/read/section_checks.h"
 #include "config/text/findings.h"
@@ -51,8 +52,7 @@ void CheckNodes(const Draft& draft) {
   std::set<std::string> ids;
   std::vector<absl::string_view> known;
   for (const GpuConfig& gpu : draft.config.gpus) {
-    const size_t slash = gpu.id.rfind('/');
-    if (slash != std::string::npos) known.push_back(absl::string_view(gpu.id).substr(0, slash));
+    if (const absl::string_view node = NodeOf(gpu.id); !node.empty()) known.push_back(node);
   }
   for (size_t i = 0; i < draft.config.nodes.size(); ++i) {
     const std::string& id = draft.config.nodes[i].id;

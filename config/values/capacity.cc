@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/ids.h"
 
 namespace penstock {
 namespace {
@@ -133,15 +134,10 @@ ResidentMemory ResidentPerGpu(const Config& config, const ReplicaConfig& replica
   return {WeightsPerGpu(config, replica, model).value_or(Bytes(0)), kv};
 }
 
-absl::string_view NodeOfGpu(absl::string_view gpu) {
-  const size_t slash = gpu.rfind('/');
-  return slash == absl::string_view::npos ? absl::string_view() : gpu.substr(0, slash);
-}
-
 bool IsHostBounded(const Config& config, const ReplicaConfig& replica) {
   return std::any_of(config.nodes.begin(), config.nodes.end(), [&](const NodeConfig& node) {
     return node.sleep_memory && std::any_of(replica.gpus.begin(), replica.gpus.end(),
-                                            [&](const std::string& gpu) { return NodeOfGpu(gpu) == node.id; });
+                                            [&](const std::string& gpu) { return NodeOf(gpu) == node.id; });
   });
 }
 

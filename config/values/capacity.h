@@ -23,8 +23,6 @@ inline constexpr Tokens kUsualBlock{16};
 
 // The GPU of this id, or null.
 const GpuConfig* FindGpu(const Config& config, absl::string_view id);
-// The node of a GPU: the part of its id before the last slash. Empty: it has none.
-absl::string_view NodeOfGpu(absl::string_view gpu);
 // True: the replica has a GPU on a node with `sleep_memory`.
 bool IsHostBounded(const Config& config, const ReplicaConfig& replica);
 // The configured model of this name or alias, or null.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
+#include "base/ids.h"
 
 namespace penstock::bench {
 
@@ -20,9 +20,8 @@ void ResidencyOrders::FillHosts() {
     for (size_t i = 0; i < replicas_.size(); ++i) {
       const ReplicaSpec& replica = spec_.fleet.replicas[i];
       if (!replica.sleep) continue;
-      const auto gpus = std::count_if(replica.gpus.begin(), replica.gpus.end(), [&](uint32_t gpu) {
-        return absl::StartsWith(spec_.fleet.gpus[gpu].name, host.name + "/");
-      });
+      const auto gpus = std::count_if(replica.gpus.begin(), replica.gpus.end(),
+                                      [&](uint32_t gpu) { return NodeOf(spec_.fleet.gpus[gpu].name) == host.name; });
       const Bytes needed = replica.sleep->weights * gpus;
       if (needed <= Bytes(0)) continue;
       const bool drops = replica.sleep->may_drop && (needed > left || replicas_[i].level == SleepLevel::kDisk);

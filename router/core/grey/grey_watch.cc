@@ -1,4 +1,5 @@
 #include "router/core/grey/grey_watch.h"
+#include "base/ids.h"
 
 #include <algorithm>
 #include <cmath>
@@ -51,14 +52,12 @@ void GreyWatch::Configure() {
     kinds_[kind].push_back(i);
     kind_of_[i] = static_cast<uint32_t>(kind);
   }
-  // The part of a GPU's name before the last slash is its node.
   std::map<std::string, uint32_t> nodes;
   node_of_.clear();
   for (const GpuSpec& gpu : spec.gpus) {
-    const size_t slash = gpu.name.rfind('/');
+    const std::string node(NodeOf(gpu.name));
     const uint32_t next = static_cast<uint32_t>(nodes.size());
-    node_of_.push_back(slash == std::string::npos ? kNoNode
-                                                  : nodes.try_emplace(gpu.name.substr(0, slash), next).first->second);
+    node_of_.push_back(node.empty() ? kNoNode : nodes.try_emplace(node, next).first->second);
   }
   listed_.clear();
   for (ReplicaState& replica : fleet_.replicas()) {

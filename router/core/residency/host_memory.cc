@@ -1,18 +1,9 @@
 #include "router/core/residency/host_memory.h"
+#include "base/ids.h"
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
-
 namespace penstock {
-namespace {
-
-bool IsOn(const GpuSpec& gpu, const HostSpec& host) {
-  const size_t slash = gpu.name.rfind('/');
-  return slash == host.name.size() && absl::StartsWith(gpu.name, host.name);
-}
-
-}  // namespace
 
 void HostMemory::Configure() {
   const Fleet& fleet = fleet_.spec();
@@ -23,7 +14,7 @@ void HostMemory::Configure() {
     if (replica.removed || !replica.sleep || replica.sleep->weights <= Bytes(0)) continue;
     for (size_t host = 0; host < hosts_.size(); ++host) {
       const auto gpus = std::count_if(replica.gpus.begin(), replica.gpus.end(), [&](uint32_t gpu) {
-        return gpu < fleet.gpus.size() && IsOn(fleet.gpus[gpu], fleet.hosts[host]);
+        return gpu < fleet.gpus.size() && NodeOf(fleet.gpus[gpu].name) == fleet.hosts[host].name;
       });
       if (gpus == 0) continue;
       hosts_[host].push_back({i, replica.sleep->weights * gpus});

@@ -3,6 +3,7 @@
 #include <cassert>
 #include <map>
 
+#include "base/ids.h"
 #include "router/core/contract/vacancy.h"
 
 namespace penstock {
@@ -11,9 +12,7 @@ namespace {
 // Empty: it has no node.
 std::string NodeOfReplica(const ReplicaSpec& replica, const Fleet& fleet) {
   if (replica.removed || replica.gpus.empty() || replica.gpus.front() >= fleet.gpus.size()) return "";
-  const std::string& gpu = fleet.gpus[replica.gpus.front()].name;
-  const size_t slash = gpu.rfind('/');
-  return slash == std::string::npos ? "" : gpu.substr(0, slash);
+  return std::string(NodeOf(fleet.gpus[replica.gpus.front()].name));
 }
 
 }  // namespace

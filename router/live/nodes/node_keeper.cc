@@ -8,13 +8,13 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "backends/dialect/metrics_text.h"
 #include "backends/node/signals/page_lines.h"
 #include "backends/socket/cut_off.h"
 #include "base/clock.h"
+#include "base/ids.h"
 #include "config/keys/names.h"
 #include "config/values/capacity.h"
 #include "router/telemetry/engine_metrics.h"
@@ -156,10 +156,9 @@ NodeEffects NodeKeeper::EffectsOn(ReplicaId replica, Instant now) const {
   NodeEffects all;
   for (const std::string& gpu : book_.replica_config(replica).gpus) {
     for (const auto& reader : readers_) {
-      const size_t length = reader->node.size();
-      if (!absl::StartsWith(gpu, reader->node) || gpu.rfind('/') != length) continue;
+      if (NodeOf(gpu) != reader->node) continue;
       ExportedGpu exported;
-      if (const auto number = NumberOf(absl::string_view(gpu).substr(length + 1)))
+      if (const auto number = NumberOf(absl::string_view(gpu).substr(reader->node.size() + 1)))
         exported.number = std::string(*number);
       const GpuConfig* known = FindGpu(book_.config(), gpu);
       if (known != nullptr && known->instance) exported.instance = absl::StrCat(*known->instance);
