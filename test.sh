@@ -1,6 +1,6 @@
 #!/bin/bash
-# Sets up, builds and runs the tests: ./test.sh [--all] [--only NAME]. --all adds the long tests and the lint of every file.
-# --only runs the stages of this name, or of this pattern as in "real engines*", after the release build.
+# Sets up, builds and runs the tests: ./test.sh [--all] [--only NAME]. The flag --all adds the long tests and the lint of
+# every file. With --only, the stages of this name run after the release build, or those of a pattern such as "soak*".
 # The last line is "N passed, N failed, N skipped"; the exit code is 0 when nothing failed.
 set -u
 cd "$(dirname "$0")"

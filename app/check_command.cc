@@ -96,6 +96,19 @@ std::optional<std::string> ClosedLog(const Config& config) {
   return absl::StrCat("log.path: ", path.string(), ": ", is_folder ? "it is a folder" : std::strerror(errno));
 }
 
+// The folder of the job store is there, or can be made in its parent.
+std::optional<std::string> ClosedStore(const Config& config) {
+  std::filesystem::path path = config.state.path;
+  if (path.empty()) return std::nullopt;
+  if (!path.has_filename()) path = path.parent_path();
+  std::error_code ignored;
+  const bool there = std::filesystem::exists(path, ignored);
+  const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  const bool is_file = there && !std::filesystem::is_directory(path, ignored);
+  if (!is_file && access((there ? path : parent).c_str(), W_OK) == 0) return std::nullopt;
+  return absl::StrCat("state.path: ", path.string(), ": ", is_file ? "it is no folder" : std::strerror(errno));
+}
+
 // Prints one line per engine.
 bool AllWell(const std::string& config_file, const Config& config) {
   const std::vector<LiveFinding> findings = AskEngines(config);
@@ -126,7 +139,9 @@ int RunCheck(const CheckOptions& options) {
     if (!part.empty()) std::cerr << config_file << ": note: gpus: " << gpu.id << " " << part << "\n";
   }
   // The file may be meant for another machine.
-  if (const auto closed = ClosedLog(*config)) std::cerr << config_file << ": warning: " << Harmless(*closed) << "\n";
+  for (const auto& closed : {ClosedLog(*config), ClosedStore(*config)}) {
+    if (closed) std::cerr << config_file << ": warning: " << Harmless(*closed) << "\n";
+  }
   NameFindings names = CheckNames(*config);
   for (const std::string& warning : names.warnings)
     std::cerr << config_file << ": warning: " << Harmless(warning) << "\n";

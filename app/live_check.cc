@@ -114,7 +114,8 @@ std::string Disagreement(const Config& config, const ReplicaConfig& replica, con
                         ", it lists: ", absl::StrJoin(names, " "));
   }
   const int64_t given = replica.kv_tokens ? replica.kv_tokens->value() : 0;
-  if (found.kv_tokens > Tokens(0) && given > found.kv_tokens.value()) {
+  // A pool has whole blocks only.
+  if (found.kv_tokens > Tokens(0) && given >= found.kv_tokens.value() + std::max(found.block, Tokens(1)).value()) {
     return absl::StrCat("has ", found.kv_tokens.value(), " KV tokens, and kv_tokens says ", given);
   }
   return "";

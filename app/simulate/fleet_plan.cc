@@ -160,8 +160,8 @@ absl::StatusOr<FleetPlan> PlanFleet(const Config& config, const bench::Trace& tr
   if (!models.ok()) return models.status();
   Planner planner(config, trace, request, *kind, *std::move(models));
   FleetPlan plan;
-  plan.gpu = request.gpu;
-  plan.price = PriceOfKind(config, request.gpu);
+  plan.gpu = kind->name;
+  plan.price = PriceOfKind(config, kind->name);
   absl::StatusOr<PlannedFleet> dedicated = planner.Dedicated();
   if (!dedicated.ok()) return dedicated.status();
   plan.dedicated = *std::move(dedicated);
@@ -174,7 +174,8 @@ absl::StatusOr<FleetPlan> PlanFleet(const Config& config, const bench::Trace& tr
 absl::StatusOr<PlanComparison> ComparePlans(const Config& config, const bench::Trace& trace, PlanRequest request,
                                             const std::vector<std::string>& kinds) {
   for (const std::string& kind : kinds) {
-    if (kinds.size() > 1 && FindGpuKind(kind) != nullptr && PriceOfKind(config, kind) == 0) {
+    const GpuKind* known = FindGpuKind(kind);
+    if (kinds.size() > 1 && known != nullptr && PriceOfKind(config, known->name) == 0) {
       return absl::InvalidArgumentError(
           absl::StrCat("several kinds are compared by price, and no GPU of kind ", kind, " has a price"));
     }

@@ -163,7 +163,9 @@ class BatchReader {
     } else if (Stored() || draft_.type == "BlockRemoved") {
       event.kind = Stored() ? KvEventKind::kStored : KvEventKind::kRemoved;
       if (!draft_.whole) return Fail("an event has no block_hashes");
-      const bool sized = event.block_size > 0 && event.block_size <= (1 << 20);
+      // vLLM's offloading names the blocks of the host without a size.
+      const bool on_gpu = event.medium.empty() || event.medium == "GPU";
+      const bool sized = event.block_size >= (on_gpu ? 1 : 0) && event.block_size <= (1 << 20);
       if (Stored() && !event.blocks.empty() && !sized) return Fail("an event has no possible block_size");
     } else {
       ++batch_.unknown;

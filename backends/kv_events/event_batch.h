@@ -29,7 +29,7 @@ struct KvEvent {
   KvEventKind kind = KvEventKind::kStored;
   std::vector<uint64_t> blocks;    // In the order of the prompt where they are stored.
   std::optional<uint64_t> parent;  // The block before the first one; none: they begin a prompt.
-  int64_t block_size = 0;          // Tokens.
+  int64_t block_size = 0;          // Tokens. 0: not known, which only media beside the GPU may say.
   std::string medium;              // "GPU", "CPU" and others; empty: the engine has one.
   std::string session;             // The name that the request gave its session.
   std::optional<int64_t> group;    // The group of layers, where the cache has several.

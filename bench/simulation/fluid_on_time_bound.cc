@@ -105,10 +105,18 @@ Fluid FluidOf(const SimulatedFleetSpec& spec, const std::vector<SimulatedArrival
   return fluid;
 }
 
+// The time after its arrival that an answer on time may take.
+Duration LatestEnd(const ClassSpec& goals, Tokens output) {
+  if (goals.tpot <= Duration()) return Duration::Infinite();
+  return goals.ttft + Duration::Seconds(goals.tpot.seconds() * output.AsDouble());
+}
+
 }  // namespace
 
 bool IsFeasible(const SimulatedFleetSpec& spec, const SimulatedArrival& arrival) {
-  const double goal = spec.fleet.classes[arrival.service_class.value()].ttft.seconds();
+  const ClassSpec& goals = spec.fleet.classes[arrival.service_class.value()];
+  if (arrival.vanishes && *arrival.vanishes < LatestEnd(goals, arrival.output)) return false;
+  const double goal = goals.ttft.seconds();
   for (size_t i = 0; i < spec.replicas.size(); ++i) {
     if (!spec.fleet.replicas[i].Serves(arrival.model)) continue;
     const simulated::EngineLimits& limits = spec.replicas[i].limits;

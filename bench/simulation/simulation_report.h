@@ -21,8 +21,8 @@
 //   adapters
 //       {loads, failed}: adapters that engines loaded, by order or for a request. Left out where no replica loads any.
 //   feasible
-//       {offered, on_time_share, worst_model_on_time_share} of requests whose first token an idle fleet could make in
-//       time, and of those of the model that has least.
+//       {offered, on_time_share, worst_model_on_time_share} of feasible requests (fluid_bound.h), and of those of the
+//       model that has least.
 //   on_time_prompt_tokens_per_s
 //       Prompt tokens of requests that were on time.
 //   cached_prompt_tokens

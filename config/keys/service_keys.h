@@ -1,7 +1,8 @@
-// The keys of listeners, classes, tenants and limits, and of the whole configuration.
+// The keys of listeners, tenants and limits, and of the whole configuration.
 #ifndef PENSTOCK_CONFIG_KEYS_SERVICE_KEYS_H_
 #define PENSTOCK_CONFIG_KEYS_SERVICE_KEYS_H_
 
+#include "config/keys/class_keys.h"
 #include "config/keys/client_keys.h"
 #include "config/keys/key.h"
 #include "config/keys/node_keys.h"
@@ -20,46 +21,6 @@ void VisitFields(Section& tls, Visitor& visit) {
   visit({"key", "Private key of that certificate.", kRequired}, tls.key, PemForm{});
   visit({"client_ca", "Authorities of clients. Given: a client needs a certificate that one of them signed."},
         tls.client_ca, PemForm{});
-}
-
-inline SectionDoc DocOf(const ClassConfig&) { return {"class", "Goals of a class of requests."}; }
-
-// A class of a file refuses late requests unless it says otherwise.
-template <>
-inline ClassConfig DefaultOf<ClassConfig>() {
-  ClassConfig each;
-  each.refuse_late = true;
-  return each;
-}
-
-inline constexpr TimeForm kGoal{Duration::Milliseconds(1), Duration::Seconds(30 * 86'400.0)};
-
-template <Of<ClassConfig> Section, class Visitor>
-void VisitFields(Section& each, Visitor& visit) {
-  visit({"ttft", "Goal for the time to first token. A class that is not built in needs it."}, each.ttft, kGoal);
-  visit({"tpot", "Goal for the time per output token. A class that is not built in needs it."}, each.tpot, kGoal);
-  visit({"queue", "Longest wait in the queue. A class that is not built in needs it."}, each.queue,
-        TimeForm{Duration(), kGoal.highest});
-  visit({"default", "The class of requests that name none; at most one class. Left out everywhere: standard."},
-        each.is_default, FlagForm{});
-  visit({"evictable", "Running requests of the class make room for classes above it; at most twice each."},
-        each.evictable, FlagForm{});
-  visit({"parking",
-         "A stream that is far ahead of its due times may lend its memory to others, and goes on in time. Without "
-         "`refuse_late` no stream does."},
-        each.parking, FlagForm{});
-  visit({"even_delivery",
-         "A stream reaches its client at one token per `tpot` from its first token on. Tokens that come sooner wait in "
-         "the router, so a client does not see that its stream is parked."},
-        each.even_delivery, FlagForm{});
-  visit({"refuse_late", "Refuse a request as soon as it cannot be on time any more."}, each.refuse_late, FlagForm{});
-  visit({"share",
-         "Guaranteed share: of the prompt tokens that a model's more urgent classes dispatch while the class waits, it "
-         "may dispatch so many before them."},
-        each.share, NumberForm{0, 1});
-  visit(
-      {"promote_after", "A request that waits so long goes before the more urgent classes. Left out: half of `queue`."},
-      each.promote_after, kGoal);
 }
 
 inline SectionDoc DocOf(const TenantConfig&) { return {"tenant", "A client with keys and limits of its own."}; }
@@ -260,11 +221,14 @@ void VisitFields(Section& config, Visitor& visit) {
   VisitFleetLists(config, visit);
   visit({"classes",
          "Classes by name. interactive, standard, background and, with `state.path`, jobs are built in. A class of the "
-         "file replaces the one of its name. None may be called none or other, which are words of the metrics."},
+         "file replaces the one of its name. Others rank by their TTFT goals. A name has letters a-z, digits, _ and -; "
+         "none and other are words of the metrics."},
         config.classes, ClassesForm{});
   visit({"tenants", "Clients with keys. Left out: any key is accepted."}, config.tenants, ListForm{});
-  visit({"tenant_header", "Header that names the tenant where no tenants are configured."}, config.tenant_header,
-        HeaderNameForm{});
+  visit({"tenant_header",
+         "Header that names the tenant where no tenants are configured. Its names count for `fairness` only; logs, "
+         "metrics and pages have configured tenants."},
+        config.tenant_header, HeaderNameForm{});
   visit(
       {"fairness",
        "The way in which the tenants of a class share the service of a model. With `weighted`, the least served tenant "

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -43,6 +44,27 @@ std::vector<std::string> Inside(const Config& config) {
   return ids;
 }
 
+// Classes that the running router has, or would enter, at another rank than the fresh configuration gives them.
+std::vector<std::string> ClassesOutOfRank(const Config& running, const Config& fresh) {
+  const auto rank = [&](const ClassConfig& each) {
+    return std::find_if(running.classes.begin(), running.classes.end(),
+                        [&](const ClassConfig& known) { return known.name == each.name; });
+  };
+  std::vector<std::string> names;
+  auto next = running.classes.begin();
+  for (auto each = fresh.classes.begin(); each != fresh.classes.end(); ++each) {
+    const auto known = rank(*each);
+    // A new class is entered behind those that are there.
+    const bool is_new = known == running.classes.end();
+    const bool late = is_new && std::any_of(each, fresh.classes.end(), [&](const ClassConfig& behind) {
+                        return rank(behind) != running.classes.end();
+                      });
+    if (late || (!is_new && known < next)) names.push_back(each->name);
+    if (!is_new) next = std::max(next, known + 1);
+  }
+  return names;
+}
+
 }  // namespace
 
 std::vector<std::string> KeysThatNeedRestart(const Config& running, const Config& fresh) {
@@ -53,6 +75,9 @@ std::vector<std::string> KeysThatNeedRestart(const Config& running, const Config
   std::vector<std::string> keys;
   for (size_t i = 0; i < before.values().size(); ++i) {
     if (before.values()[i] != after.values()[i]) keys.push_back(before.values()[i].first);
+  }
+  for (const std::string& name : ClassesOutOfRank(running, fresh)) {
+    keys.push_back(absl::StrCat("the rank of the class ", name));
   }
   if (Inside(running) != Inside(fresh)) keys.emplace_back("replicas that are simulated inside");
   return keys;

@@ -82,6 +82,7 @@ std::string Suggestion(absl::string_view given, const std::vector<absl::string_v
   size_t best = std::max<size_t>(1, wanted.size() / 3) + 1;
   absl::string_view nearest;
   for (const absl::string_view candidate : candidates) {
+    if (candidate == given) continue;
     const size_t edits = Edits(wanted, absl::AsciiStrToLower(candidate));
     if (edits < best) {
       best = edits;

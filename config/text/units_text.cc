@@ -178,7 +178,11 @@ std::string FormatDuration(Duration duration) {
 
 std::string FormatNumber(double number) {
   std::array<char, 32> text;
-  const auto result = std::to_chars(text.data(), text.data() + text.size(), number);
+  // Numbers of a file have no exponent.
+  const bool plain = number == 0 || (std::abs(number) >= 1e-6 && std::abs(number) < 1e15);
+  char* const end = text.data() + text.size();
+  const auto result = plain ? std::to_chars(text.data(), end, number, std::chars_format::fixed)
+                            : std::to_chars(text.data(), end, number);
   return std::string(text.data(), result.ptr);
 }
 

@@ -75,13 +75,19 @@ LiveRequest SessionRecord::Describe() const {
   return live;
 }
 
+std::string SessionRecord::ConfiguredModel() const {
+  const FleetBook& book = state_.fleet->book;
+  const std::optional<ModelId> model = book.ModelByName(state_.facts().model);
+  return model ? book.fleet().models[model->value()].name : state_.facts().model;
+}
+
 void SessionRecord::End(RequestOutcome outcome, absl::string_view reason) {
   if (std::exchange(ended_, true)) return;
   if (outcome != RequestOutcome::kOk) delivery_.OnEnd(/*ended_well=*/false);
   RequestRecord record;
   record.request_id = state_.request.id;
   record.endpoint = std::string(TraitsOf(state_.request.endpoint).label);
-  record.model = state_.facts().model;
+  record.model = ConfiguredModel();
   record.service_class = state_.prepared.service_class.name;
   record.tenant = state_.prepared.caller.name;
   record.replica = state_.ReplicaName();
@@ -126,7 +132,7 @@ void SessionRecord::EndTrace(const RequestRecord& record) {
   if (!client.is_unspecified()) summary.client = TextOf(client);
   summary.operation = OperationOf(traits.label);
   summary.request_id = record.request_id;
-  summary.model = record.model;
+  summary.model = state_.facts().model;
   summary.service_class = record.service_class;
   summary.tenant = record.tenant;
   summary.finish_reason = state_.answer.finish_reason;

@@ -284,7 +284,7 @@ TEST(FleetBook, ReplicasWithoutGpusHaveOneOfTheirOwn) {
 
 TEST(FleetBook, ClassesKeepTheirPlaceAcrossReloads) {
   const std::string replica = "replicas: [{url: http://h:1}]\n";
-  FleetBook book(Parsed(replica + "classes: {extra: {ttft: 1s, tpot: 1s, queue: 1s, default: true}}\n"));
+  FleetBook book(Parsed(replica + "classes: {extra: {ttft: 2h, tpot: 1s, queue: 1s, default: true}}\n"));
   EXPECT_EQ(book.ClassByName("extra"), ClassId(3));
   EXPECT_EQ(book.default_class(), ClassId(3));
   book.Update(Parsed(replica + "classes: {standard: {ttft: 9s}}\n"));

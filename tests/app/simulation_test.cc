@@ -245,6 +245,13 @@ TEST(Simulation, NobodyHasMoreOnTimeThanGpuTimeAllows) {
   }
 }
 
+TEST(Simulation, AClientThatLeavesBeforeItsAnswerCouldBeDueCountsForNoPolicy) {
+  const Outcome outcome = Simulate(TwoGpus(""), "generate:impatient", 0.1, 120, "penstock");
+  EXPECT_EQ(outcome.report.feasible_on_time_share, 1);
+  EXPECT_LT(outcome.report.feasible_offered, outcome.report.results.offered);
+  EXPECT_GT(outcome.report.feasible_offered, outcome.report.results.offered / 2);
+}
+
 TEST(Simulation, TheBoundOnWhatIsOnTimeFallsWithLoadAndWithASlowReplica) {
   EXPECT_EQ(OnTimeBound(TwoGpus(""), "generate:azure-conv", 0.1, 60), 1);
   const double whole = OnTimeBound(TwoGpus(""), "generate:azure-conv", 6, 60);

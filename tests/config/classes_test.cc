@@ -41,14 +41,26 @@ TEST(Classes, KeysLeftOutOfANamedBuiltInAreThoseOfTheBuiltIn) {
   EXPECT_TRUE(config.classes[2].refuse_late);
 }
 
-TEST(Classes, FurtherOnesComeAfterTheBuiltInsInTheOrderOfTheFile) {
+std::vector<std::string> RankedIn(const Config& config) {
+  std::vector<std::string> names;
+  for (const ClassConfig& each : config.classes) names.push_back(each.name);
+  return names;
+}
+
+TEST(Classes, FurtherOnesRankByTheirTtftAndThenByTheFile) {
   const Config config = Parsed(WithReplica(
       "classes: {zeta: {ttft: 1s, tpot: 1s, queue: 1s}, alpha: {ttft: 1s, tpot: 1s, queue: 1s, default: true}}\n"));
-  ASSERT_EQ(config.classes.size(), 5u);
-  EXPECT_EQ(config.classes[3].name, "zeta");
-  EXPECT_EQ(config.classes[4].name, "alpha");
-  EXPECT_TRUE(config.classes[4].is_default);
-  EXPECT_FALSE(config.classes[1].is_default);
+  EXPECT_THAT(RankedIn(config), ElementsAre("interactive", "zeta", "alpha", "standard", "background"));
+  EXPECT_TRUE(config.classes[2].is_default);
+  EXPECT_FALSE(config.classes[3].is_default);
+}
+
+TEST(Classes, TheRankOfAFurtherOneFollowsTheGoalsOfTheFile) {
+  const Config config = Parsed(
+      WithReplica("classes: {gold: {ttft: 500ms, tpot: 20ms, queue: 1s}, silver: {ttft: 3s, tpot: 1s, queue: 1s}, "
+                  "slow: {ttft: 2d, tpot: 1s, queue: 1s}, jobs: {ttft: 1s}, standard: {ttft: 6s}}\n"));
+  EXPECT_THAT(RankedIn(config), ElementsAre("gold", "interactive", "silver", "standard", "background", "slow", "jobs"));
+  EXPECT_TRUE(config.classes[3].is_default);
 }
 
 TEST(Classes, AFurtherOneNeedsItsGoals) {

@@ -55,6 +55,19 @@ TEST(Reload, NamesTheKeysThatNeedARestart) {
               ElementsAre("listen", "admin_listen", "threads", "policy", "log.path"));
 }
 
+TEST(Reload, NamesTheClassesWhoseRankNeedsARestart) {
+  const std::string gold = "gold: {ttft: 500ms, tpot: 20ms, queue: 1s}";
+  const std::string slow = "slow: {ttft: 2d, tpot: 1s, queue: 1s}";
+  const Config running = Loaded("classes: {standard: {ttft: 2s}}\n");
+  EXPECT_THAT(KeysThatNeedRestart(running, Loaded("classes: {standard: {ttft: 3s}, " + slow + "}\n")), IsEmpty());
+  EXPECT_THAT(KeysThatNeedRestart(running, Loaded("classes: {standard: {ttft: 3s}, " + gold + "}\n")),
+              ElementsAre("the rank of the class gold"));
+  const Config ranked = Loaded("classes: {" + gold + "}\n");
+  EXPECT_THAT(KeysThatNeedRestart(ranked, Loaded("classes: {gold: {ttft: 5s, tpot: 20ms, queue: 1s}}\n")),
+              ElementsAre("the rank of the class gold"));
+  EXPECT_THAT(KeysThatNeedRestart(ranked, running), IsEmpty());
+}
+
 std::string Pem(const std::string& name) { return SourcePath("tests/data/tls/" + name); }
 
 TEST(Tls, CertificateAndKeyAreReadAndBelongTogether) {

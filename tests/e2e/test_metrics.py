@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import pytest
-from processes import ROOT, Engine, Router, wait_until
+from processes import ROOT, Engine, Router, replicas, wait_until
 from raw_http import chat, request_bytes, send
 from scripted_engine import ScriptedEngine
 
@@ -44,6 +44,16 @@ def test_every_metric_of_the_dashboard_that_needs_no_fault_is_there(served):
         "penstock_replica_running_requests", "penstock_replica_up", "penstock_build_info",
     ):
         assert f"\n{name}" in text, name
+
+
+def test_a_request_by_an_alias_counts_for_its_model(folder):
+    with Engine(folder) as engine:
+        config = replicas([engine]) + f"models: [{{name: {engine.model}, aliases: [chat]}}]\n"
+        with Router(folder, [engine], config) as router:
+            for model in ("chat", engine.model):
+                assert send(router.address, request_bytes(body=chat(model=model, max_tokens=2))).status == 200
+            router.wait_for_count("penstock_requests_total", 2, model=engine.model, outcome="ok")
+            assert router.metrics().sum("penstock_requests_total", model="other") == 0
 
 
 def test_tokens_and_outcomes_add_up(served):

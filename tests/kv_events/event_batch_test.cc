@@ -107,6 +107,22 @@ TEST(EventBatches, WhatIsNoBatchIsAnError) {
   EXPECT_THAT(FaultOf(std::string(kMostBatchBytes + 1, '\x91')), HasSubstr("large"));
 }
 
+TEST(EventBatches, OnlyBlocksBesideTheGpuMayHaveNoSize) {
+  const auto stored = [](const Json& medium, int64_t size) {
+    return Packed({0.0, Json::array({{{"type", "BlockStored"},
+                                      {"block_hashes", {1}},
+                                      {"medium", medium},
+                                      {"token_ids", Json::array()},
+                                      {"block_size", size}}})});
+  };
+  const auto batch = DecodeKvBatch(stored("CPU", 0));
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  EXPECT_EQ(batch->events[0].medium, "CPU");
+  EXPECT_THAT(FaultOf(stored("GPU", 0)), HasSubstr("block_size"));
+  EXPECT_THAT(FaultOf(stored(nullptr, 0)), HasSubstr("block_size"));
+  EXPECT_THAT(FaultOf(stored("CPU", -1)), HasSubstr("block_size"));
+}
+
 TEST(EventBatches, NestingWithoutAnEndIsAnError) {
   EXPECT_THAT(FaultOf(std::string(kMostBatchBytes, '\x91')), HasSubstr("deep"));
 }

@@ -201,6 +201,7 @@ asio::awaitable<void> BatchRunner::Validate(JobPointer job) {
       if (errors.size() < kMostErrorsOfBatch) errors.push_back(std::move(error));
     }
     if (errors.size() > listed) co_await KeepErrors(job);
+    home_.edge().telemetry->batches().OnLines(LineOutcome::kFailed, slice.counts.failed - job->batch.counts.failed);
     job->batch.counts = slice.counts;
     if (slice.refusal.empty()) continue;
     errors.assign(1, slice.refusal);

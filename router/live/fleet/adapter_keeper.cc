@@ -115,9 +115,12 @@ void AdapterKeeper::Tell(const WatchedReplica& watched, const LoadAdapter& order
   const std::string& adapter = book_.fleet().models[order.model.value()].name;
   const VerbFault fault = loaded ? VerbFault::kNone : end.fault;
   control_.edge().telemetry->engines().OnAdapterLoad(watched.config.id, static_cast<SleepResult>(fault), took);
-  LogNotice(control_.edge(), watched.config.id,
-            loaded ? absl::StrFormat("adapter %s was loaded after %.3f s", adapter, took.seconds())
-                   : absl::StrCat("adapter ", adapter, " was not loaded: ", end.message));
+  if (loaded) {
+    LogNotice(control_.edge(), watched.config.id,
+              absl::StrFormat("adapter %s was loaded after %.3f s", adapter, took.seconds()));
+  } else {
+    LogWarning(control_.edge(), watched.config.id, absl::StrCat("adapter ", adapter, " was not loaded: ", end.message));
+  }
   std::vector<Event> events = FactsOf(watched.id);
   events.emplace_back(AdapterResidency{watched.id, order.model, loaded, !loaded, took});
   publish_(std::move(events));

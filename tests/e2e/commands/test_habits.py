@@ -3,6 +3,7 @@ import http.server
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import threading
@@ -34,6 +35,25 @@ def test_check_live_takes_the_engines_own_name_for_its_model(tmp_path, engine):
     ended = live(tmp_path, f"url: {engine.url}, model: house-model")
     assert ended.returncode == 0, ended.stderr
     assert "which clients call house-model" in ended.stderr
+
+
+def test_check_live_forgives_a_part_of_a_block(tmp_path, engine):
+    facts = live(tmp_path, f"url: {engine.url}, model: {MODEL}").stderr
+    pool, block = int(re.search(r"(\d+) KV tokens", facts)[1]), 16
+    assert live(tmp_path, f"url: {engine.url}, model: {MODEL}, kv_tokens: {pool + block - 1}").returncode == 0
+    more = live(tmp_path, f"url: {engine.url}, model: {MODEL}, kv_tokens: {pool + block}")
+    assert more.returncode == 1 and f"has {pool} KV tokens, and kv_tokens says {pool + block}" in more.stderr
+
+
+def test_check_warns_of_a_store_whose_parent_is_not_there(tmp_path):
+    path = tmp_path / "fleet.yaml"
+    config = "replicas: [{id: a, url: 'http://127.0.0.1:9', model: m, kv_tokens: 100k}]\nstate: {path: "
+    path.write_text(config + f"{tmp_path}/not/there}}\n")
+    warned = run("check", str(path))
+    assert warned.returncode == 0
+    assert f"warning: state.path: {tmp_path}/not/there: No such file or directory" in warned.stderr
+    path.write_text(config + f"{tmp_path}/there/}}\n")
+    assert "state.path" not in run("check", str(path)).stderr
 
 
 @pytest.mark.parametrize("replica, says", [

@@ -84,6 +84,19 @@ def test_a_prompt_that_the_engine_still_has_stays_confirmed(folder):
         assert router.metrics().sum("penstock_kv_event_resyncs_total", cause="loss") == 0
 
 
+def test_prompts_in_the_memory_of_the_host_are_told_and_followed(folder):
+    at = ports()
+    tier = "host_cache: {memory: 8GB}, " + events(at)
+    with start(folder, tier) as engines, Router(folder, config=router_config(engines, tier)) as router:
+        router.wait_for_count("penstock_kv_event_followed", 1)
+        for name in ("first", "second", "third", "fourth", "fifth", "sixth", "seventh"):
+            ask(router.address, name)
+        router.wait_for_count("penstock_kv_event_matches_total", 7, result="named")
+        metrics = router.metrics()
+        assert metrics.sum("penstock_kv_event_batches_total", result="garbage") == 0
+        assert metrics.sum("penstock_kv_event_resyncs_total", cause="loss") == 0
+
+
 def test_a_router_that_comes_late_asks_for_what_it_missed(folder):
     at = ports()
     with start(folder, events(at)) as engines:
