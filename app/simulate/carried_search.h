@@ -37,7 +37,7 @@ struct CarriedLoad {
   bool at_least = false;  // Beyond the search's highest rate nothing was tried.
 };
 
-// A rate that leaves no request in the window counts as carried. OutOfRange: the window is empty at the first rate, or
+// A rate that leaves no request in the window passes. OutOfRange: the window is empty at the first rate, or
 // a later one is at every rate. InvalidArgument: the policy is unknown, or a window has no request whose first token an
 // idle fleet makes in time.
 absl::StatusOr<CarriedLoad> FindCarriedLoad(const SimulationSetup& setup, const CarriedRequest& request);

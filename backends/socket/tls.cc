@@ -80,6 +80,8 @@ TlsContext::TlsContext(const SSL_METHOD* method) : context_(SSL_CTX_new(method))
   SSL_CTX_set_options(native(), SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
   SSL_CTX_set_mode(native(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                  SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
+  // Else one call handles all messages of the protocol itself that a peer has sent.
+  SSL_CTX_clear_mode(native(), SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_default_passwd_cb(native(), NoPassphrase);
 }
 
@@ -146,6 +148,24 @@ void TlsSession::Free::operator()(SSL* ssl) const { SSL_free(ssl); }
 
 TlsSession::TlsSession(const TlsContext& context, int socket) : ssl_(SSL_new(context.native())) {
   SSL_set_fd(ssl_.get(), socket);
+  SSL_set_msg_callback(ssl_.get(), OnMessage);
+  SSL_set_msg_callback_arg(ssl_.get(), this);
+}
+
+void TlsSession::OnMessage(int sent, int, int type, const void*, size_t, SSL*, void* session) {
+  const bool own = type == SSL3_RT_HANDSHAKE || type == SSL3_RT_ALERT || type == SSL3_RT_CHANGE_CIPHER_SPEC;
+  if (sent == 0 && own) ++static_cast<TlsSession*>(session)->messages_;
+}
+
+template <class Call>
+int TlsSession::Pass(Call call) {
+  while (true) {
+    ERR_clear_error();
+    const int before = messages_;
+    const int result = call();
+    if (result == 1 || messages_ == before || messages_ > kMostMessages) return result;
+    if (SSL_get_error(ssl_.get(), result) != SSL_ERROR_WANT_READ) return result;
+  }
 }
 
 std::unique_ptr<TlsSession> TlsSession::Accept(const TlsContext& context, int socket) {
@@ -170,6 +190,11 @@ std::unique_ptr<TlsSession> TlsSession::Connect(const TlsContext& context, int s
 
 TlsSession::ErrorCode TlsSession::Outcome(int result) {
   wants_write_ = false;
+  if (messages_ > kMostMessages) {
+    ERR_clear_error();
+    error_text_ = "too many messages of the TLS protocol itself";
+    return asio::error::connection_reset;
+  }
   switch (SSL_get_error(ssl_.get(), result)) {
     case SSL_ERROR_WANT_WRITE:
       wants_write_ = true;
@@ -190,15 +215,18 @@ TlsSession::ErrorCode TlsSession::Outcome(int result) {
 TlsSession::ErrorCode TlsSession::Handshake() {
   ERR_clear_error();
   const int result = SSL_do_handshake(ssl_.get());
-  return result == 1 ? ErrorCode() : Outcome(result);
+  if (result != 1) return Outcome(result);
+  messages_ = 0;
+  return ErrorCode();
 }
 
 size_t TlsSession::ReadSome(asio::mutable_buffer into, ErrorCode& error) {
-  ERR_clear_error();
   size_t count = 0;
-  const int result = SSL_read_ex(ssl_.get(), into.data(), into.size(), &count);
+  const int result = Pass([&] { return SSL_read_ex(ssl_.get(), into.data(), into.size(), &count); });
   error = result == 1 ? ErrorCode() : Outcome(result);
-  return result == 1 ? count : 0;
+  if (result != 1) return 0;
+  messages_ = 0;
+  return count;
 }
 
 size_t TlsSession::WriteSome(std::span<const asio::const_buffer> buffers, ErrorCode& error) {
@@ -220,10 +248,9 @@ size_t TlsSession::WriteSome(std::span<const asio::const_buffer> buffers, ErrorC
 }
 
 bool TlsSession::HasInput(bool& quiet) {
-  ERR_clear_error();
   char byte = 0;
   size_t count = 0;
-  const int result = SSL_peek_ex(ssl_.get(), &byte, 1, &count);
+  const int result = Pass([&] { return SSL_peek_ex(ssl_.get(), &byte, 1, &count); });
   quiet = result != 1 && Outcome(result) == asio::error::would_block;
   return result == 1;
 }

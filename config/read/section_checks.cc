@@ -13,6 +13,9 @@ namespace penstock {
 
 void CheckSection(Config& config, const MapReader& map, Draft&) {
   if (config.admin_tls && !map.Has("admin_listen")) map.Fail("admin_tls", "needs admin_listen");
+  if (map.Has("tenants") && config.tenants.empty()) {
+    map.Fail("tenants", "must not be empty; leave it out to accept any key");
+  }
   if (config.proxy_protocol && config.trusted_proxies.empty()) {
     map.Fail("proxy_protocol", "needs trusted_proxies: nobody else may name the address of a client");
   }

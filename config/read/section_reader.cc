@@ -84,6 +84,8 @@ void SectionReader::Read(Name key, PemFile& file, const PemForm&) {
   if (!ReadValue(map_, key, TextForm{}, &file.path)) return;
   absl::StatusOr<std::string> text = draft_.ReadNamedFile(file.path, kLongestPem);
   if (!text.ok()) return map_.Fail(key, text.status().message());
+  // Without a text the file would count as left out.
+  if (text->empty()) return map_.Fail(key, absl::StrCat(file.path, " is empty"));
   file.text = *std::move(text);
 }
 

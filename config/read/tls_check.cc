@@ -9,6 +9,9 @@
 namespace penstock {
 namespace {
 
+// OpenSSL's security level 2, the default of Debian: RSA of 2048 bits, curves of 224.
+constexpr int kLeastSecurity = 112;
+
 struct FreeAny {
   void operator()(BIO* memory) const { BIO_free_all(memory); }
   void operator()(X509* certificate) const { X509_free(certificate); }
@@ -45,6 +48,8 @@ void CheckIdentity(const MapReader& map, const PemFile& certificate, const PemFi
     map.Fail("key", absl::StrCat(key.path, " holds no PEM key without a passphrase"));
   } else if (leaf != nullptr && X509_check_private_key(leaf.get(), secret.get()) != 1) {
     map.Fail("key", absl::StrCat(key.path, " is not the key of ", certificate.path));
+  } else if (const int bits = EVP_PKEY_security_bits(secret.get()); bits < kLeastSecurity) {
+    map.Fail("key", absl::StrCat(key.path, " is too weak: ", EVP_PKEY_bits(secret.get()), " bits"));
   }
 }
 

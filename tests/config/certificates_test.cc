@@ -1,5 +1,9 @@
 #include <gmock/gmock.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
 #include "config/certificate_warnings.h"
 #include "config/values/certificate_validity.h"
 #include "tests/config/load_helpers.h"
@@ -9,6 +13,7 @@ namespace penstock {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // The time of the certificates in tests/data/tls: from 2026-11-21 13:44:17 to 2126-10-28 13:44:17 UTC.
@@ -59,6 +64,43 @@ TEST(Certificates, OfAChainTheShortestTimeCounts) {
   const auto valid = ValidityOf(PemFile{"chain", one + "text between\n" + one});
   ASSERT_TRUE(valid);
   EXPECT_EQ(valid->ends, kEnds);
+}
+
+// A file in a folder that ends with the test.
+class MadeFile {
+ public:
+  explicit MadeFile(const std::string& text) {
+    std::string folder = ::testing::TempDir() + "penstock-XXXXXX";
+    EXPECT_NE(mkdtemp(folder.data()), nullptr);
+    path_ = folder + "/made.pem";
+    std::ofstream(path_) << text;
+  }
+  ~MadeFile() { std::filesystem::remove_all(std::filesystem::path(path_).parent_path()); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+TEST(Certificates, AnEmptyFileIsNoFileThatWasLeftOut) {
+  const MadeFile empty("");
+  const std::string known = SourcePath("tests/data/tls/server");
+  const std::string tls = "certificate: " + known + ".pem, key: " + known + ".key";
+  const auto has = [&](const std::string& key) { return HasSubstr(key + ": " + empty.path() + " is empty"); };
+  EXPECT_THAT(FindingsOf(WithReplica("tls: {" + tls + ", client_ca: " + empty.path() + "}\n")), has("tls.client_ca"));
+  EXPECT_THAT(FindingsOf(WithReplica("tls: {certificate: " + empty.path() + ", key: " + known + ".key}\n")),
+              has("tls.certificate"));
+  EXPECT_THAT(FindingsOf("replicas: [{id: a, url: \"https://h:1\", tls: {ca: " + empty.path() + "}}]\n"),
+              has("replicas[0].tls.ca"));
+  EXPECT_THAT(FindingsOf("replicas: [{id: a, url: \"https://h:1\", tls: {certificate: " + empty.path() +
+                         ", key: " + known + ".key}}]\n"),
+              has("replicas[0].tls.certificate"));
+}
+
+TEST(Certificates, AKeyThatListenersRefuseIsAFinding) {
+  const std::string weak = SourcePath("tests/data/tls/weak");
+  EXPECT_THAT(FindingsOf(WithReplica("tls: {certificate: " + weak + ".pem, key: " + weak + ".key}\n")),
+              HasSubstr("tls.key: " + weak + ".key is too weak: 1024 bits"));
 }
 
 }  // namespace

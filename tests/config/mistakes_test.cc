@@ -130,6 +130,10 @@ TEST(Mistakes, AVariableWithoutBracesIsNotTakenForTheSecret) {
   EXPECT_EQ(MessageOf("replicas: [{url: http://127.0.0.1:8000, model: m, key: \"$ecret-pa$$\"}]\n"), "");
 }
 
+TEST(Mistakes, AnEmptyListOfTenantsOpensNothing) {
+  EXPECT_THAT(FindingsOf(WithReplica("tenants: []\n")), HasSubstr("tenants: must not be empty"));
+}
+
 TEST(Mistakes, ADuplicateNameNamesTheFirst) {
   EXPECT_THAT(MessageOf("replicas: [{id: a, url: http://127.0.0.1:1}, {id: a, url: http://127.0.0.1:2}]\n"),
               HasSubstr("duplicate id \"a\", first used by replicas[0]"));
