@@ -113,6 +113,10 @@ bool DeniesModel(const EngineError& error) {
   return error.code == "model_not_found" || (missing && absl::StrContains(message, "model"));
 }
 
+bool SaysAsleep(const EngineError& error) {
+  return error.status == http_status::kBadRequest && error.message == "model is not loaded";
+}
+
 Blame BlameOf(const AttemptEnd& end) {
   if (!end.engine_at_fault) return Blame::kNone;
   switch (end.engine_error) {
