@@ -131,10 +131,9 @@ Blame BlameOf(const AttemptEnd& end) {
     case EngineErrorKind::kServer:
     case EngineErrorKind::kPushedBack:
     case EngineErrorKind::kOverflow:
-      return Blame::kNone;  // An engine that says so is alive.
     case EngineErrorKind::kHung:
     case EngineErrorKind::kAsleep:
-      return Blame::kNone;  // The fleet monitor found it.
+      return Blame::kNone;  // An engine that says so is alive, and the fleet monitor finds the last two.
   }
   return Blame::kNone;
 }
