@@ -88,7 +88,8 @@ asio::awaitable<void> Ask(const Config& config, const ReplicaConfig& replica, Up
   // A server without a sign may still be the configured engine, behind a proxy.
   const bool other = configured != nullptr && (*detected)->kind != EngineKind::kOpenAi && configured != *detected;
   EngineScraper scraper(engine);
-  const auto found = co_await scraper.Discover(pool, replica.key);
+  auto found = co_await scraper.Discover(pool, replica.key);
+  if (found.ok()) SpellAsConfigured(config, replica, *found);
   if (other) {
     finding.text = absl::StrCat("is ", (*detected)->name, ", and `engine` says ", configured->name);
   } else if (!found.ok()) {

@@ -4,9 +4,12 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "router/core/contract/vacancy.h"
 #include "router/fleet/free_places.h"
+#include "router/fleet/known_replica.h"
 
 namespace penstock {
 namespace {
@@ -88,9 +91,15 @@ std::vector<uint32_t> FleetModels::Vacate(const std::vector<uint32_t>& quiet, Fl
 }
 
 std::optional<ModelId> FleetModels::Find(absl::string_view name) const {
-  const auto found = names_.find(name);
-  if (found == names_.end()) return std::nullopt;
-  return found->second;
+  const auto known = [this](absl::string_view spelled) {
+    const auto found = names_.find(spelled);
+    return found == names_.end() ? std::nullopt : std::optional(found->second);
+  };
+  if (const std::optional<ModelId> exact = known(name)) return exact;
+  absl::string_view plain = name;
+  const bool tagged = absl::ConsumeSuffix(&plain, kLatestTag);
+  if (absl::StrContains(plain, ":")) return std::nullopt;
+  return tagged ? known(plain) : known(absl::StrCat(name, kLatestTag));
 }
 
 void FleetModels::NoteContexts(const Fleet& fleet) {

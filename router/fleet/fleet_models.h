@@ -50,7 +50,8 @@ class FleetModels {
   // Once one of its replicas has other models or another context.
   void NoteContext(const Fleet& fleet, const ReplicaSpec& before, const ReplicaSpec& now);
 
-  // The model by canonical name, configured alias, or a name that an engine serves.
+  // The model by canonical name, configured alias, or a name that an engine serves. A name that nobody has means the
+  // same with or without Ollama's tag `latest`.
   std::optional<ModelId> Find(absl::string_view name) const;
   // The largest context of the replicas that serve the model; 0: unknown.
   Tokens ContextOf(ModelId model) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/strings/strip.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "config/values/capacity.h"
 #include "config/values/gpu_slice.h"
@@ -75,6 +76,19 @@ std::string CanonicalName(const Config& all, absl::string_view name) {
   return model ? model->name : std::string(name);
 }
 
+void SpellAsConfigured(const Config& all, const ReplicaConfig& replica, Discovery& found) {
+  if (!EngineOf(found.kind).capabilities.latest_tag) return;
+  const auto configured = [&](absl::string_view name) {
+    return replica.model == name || FindModel(all, name) != nullptr;
+  };
+  for (ServedModel& model : found.models) {
+    absl::string_view plain = model.name;
+    if (!configured(model.name) && absl::ConsumeSuffix(&plain, kLatestTag) && configured(plain)) {
+      model.name = std::string(plain);
+    }
+  }
+}
+
 std::string BaseModel(const Config& all, const KnownReplica& replica) {
   if (!replica.config.model.empty()) return CanonicalName(all, replica.config.model);
   if (!replica.discovery || replica.discovery->models.empty()) return "";
@@ -142,6 +156,8 @@ void SetPace(const Config& all, const KnownReplica& replica, ReplicaSpec& spec) 
   if (config.max_batched_tokens) spec.batch_budget = *config.max_batched_tokens;
 
   spec.max_sequences = engine.defaults.max_sequences;
+  // The default is that of one process.
+  if (found && found->process_per_model) spec.max_sequences *= std::max(1, static_cast<int>(found->models.size()));
   if (found && found->max_sequences > 0) spec.max_sequences = found->max_sequences;
   if (found) spec.abort_hold = engine.capabilities.abort_memory_hold;
   if (config.simulated) spec.max_sequences = config.simulated->max_seqs;

@@ -41,8 +41,13 @@ struct MemoryPlan {
   std::vector<PoolPlan> pools;
 };
 
+// The tag that Ollama adds to a name without one.
+inline constexpr absl::string_view kLatestTag = ":latest";
+
 // The configured model that `name` is or is an alias of; else `name`.
 std::string CanonicalName(const Config& all, absl::string_view name);
+// Ollama lists NAME as NAME:latest and takes both. Such models get the name that the configuration has for them.
+void SpellAsConfigured(const Config& all, const ReplicaConfig& replica, Discovery& found);
 // The canonical name of the replica's own model, adapters aside; empty where it is unknown.
 std::string BaseModel(const Config& all, const KnownReplica& replica);
 MemoryPlan MemoryOf(const Config& all, const KnownReplica& replica);

@@ -75,7 +75,8 @@ SleepTarget SleepTargetOf(const KnownReplica& replica, const std::optional<Sleep
   return target;
 }
 
-void KeepOwnModel(const Config& all, const ReplicaConfig& replica, Discovery& found) {
+void FitModels(const Config& all, const ReplicaConfig& replica, Discovery& found) {
+  SpellAsConfigured(all, replica, found);
   if (!replica.sleep || replica.model.empty() || !EngineOf(found.kind).sleep_verbs.per_model) return;
   const std::string own = CanonicalName(all, replica.model);
   std::erase_if(found.models, [&](const ServedModel& model) { return CanonicalName(all, model.name) != own; });

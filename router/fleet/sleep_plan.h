@@ -24,8 +24,9 @@ Bytes ResidentOf(const Config& all, const KnownReplica& replica, const MemoryPla
 // The target of its verbs. `model` by the engine's own name. The level is that of a sleep which no order names; a wake
 // by the deeper level is right after either.
 SleepTarget SleepTargetOf(const KnownReplica& replica, const std::optional<SleepSpec>& spec, std::string model);
-// The replica of a server that loads and unloads each of its models serves its own model only.
-void KeepOwnModel(const Config& all, const ReplicaConfig& replica, Discovery& found);
+// Gives the models that an engine lists the names of the configuration. The replica of a server that loads and unloads
+// each of its models serves its own model only.
+void FitModels(const Config& all, const ReplicaConfig& replica, Discovery& found);
 
 }  // namespace penstock
 

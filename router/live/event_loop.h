@@ -51,7 +51,7 @@ class JobThread;
 }
 
 // A relay's finding about an engine.
-enum class EngineNews { kAnswer, kConnectFailed, kBrokenAnswer, kModelDenied };
+enum class EngineNews { kAnswer, kConnectFailed, kBrokenAnswer, kModelDenied, kModelAsleep };
 
 // The reason for which an engine does nothing for its requests.
 enum class EngineLoss { kHung, kAsleep };

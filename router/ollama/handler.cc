@@ -86,14 +86,13 @@ asio::awaitable<void> Converse(EventLoop& loop, Client& answer, Call call, Sessi
   std::string name, body;
   RequestBuilder builder(call, fields);
   if (!error) error = builder.ReadModel(&name);
-  const std::string model = error ? name : ModelMeant(*loop.fleet(), name).value_or(name);
-  if (!error) error = builder.Begin(model);
+  if (!error) error = builder.Begin(name);
   if (!error && builder.empty()) error = builder.Plan();
   if (error) co_return co_await Refuse(loop, answer, *error);
   AnswerWriter writer(call, name, Now());
   if (builder.empty()) {
     const ApiError unknown = UnknownModel(name);
-    if (!loop.fleet()->book.ModelByName(model)) co_return co_await Refuse(loop, answer, unknown);
+    if (!loop.fleet()->book.ModelByName(name)) co_return co_await Refuse(loop, answer, unknown);
     const std::string loaded = writer.Loaded(WrittenNow());
     const HeaderList none;
     co_await SendWhole(answer, http_status::kOk, kPageType, none, loaded);
@@ -121,10 +120,9 @@ asio::awaitable<void> Show(EventLoop& loop, Client& answer, absl::string_view te
   std::string name;
   if (!error) error = RequestBuilder(Call::kChat, fields).ReadModel(&name);
   const std::shared_ptr<const FleetView> fleet = loop.fleet();
-  const std::optional<std::string> model = error ? std::nullopt : ModelMeant(*fleet, name);
-  if (!error && !model) error = UnknownModel(name);
+  if (!error && !fleet->book.ModelByName(name)) error = UnknownModel(name);
   if (error) co_return co_await Refuse(loop, answer, *error);
-  const std::string body = ShowJson(*fleet, *model, OllamaTime(loop.edge().models->since()));
+  const std::string body = ShowJson(*fleet, name, OllamaTime(loop.edge().models->since()));
   const HeaderList none;
   co_await SendWhole(answer, http_status::kOk, kPageType, none, body);
 }

@@ -1,15 +1,11 @@
 #include "router/ollama/pages.h"
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "router/http/pages/ollama_text.h"
 #include "router/openai/error/api_error.h"
 
 namespace penstock::ollama {
 namespace {
-
-constexpr absl::string_view kTag = ":latest";
 
 int64_t ContextOf(const FleetView& fleet, absl::string_view name) {
   const std::optional<ModelId> model = fleet.book.ModelByName(name);
@@ -17,15 +13,6 @@ int64_t ContextOf(const FleetView& fleet, absl::string_view name) {
 }
 
 }  // namespace
-
-std::optional<std::string> ModelMeant(const FleetView& fleet, absl::string_view name) {
-  if (fleet.book.ModelByName(name)) return std::string(name);
-  absl::string_view plain = name;
-  if (absl::ConsumeSuffix(&plain, kTag) && fleet.book.ModelByName(plain)) return std::string(plain);
-  std::string tagged = absl::StrCat(name, kTag);
-  if (!absl::StrContains(name, ":") && fleet.book.ModelByName(tagged)) return tagged;
-  return std::nullopt;
-}
 
 std::string VersionJson(absl::string_view version) {
   return absl::StrCat("{\"version\":\"", kDialect, "\",\"penstock\":", JsonQuote(version), "}");

@@ -2,7 +2,6 @@
 #ifndef PENSTOCK_ROUTER_OLLAMA_PAGES_H_
 #define PENSTOCK_ROUTER_OLLAMA_PAGES_H_
 
-#include <optional>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -12,10 +11,6 @@ namespace penstock::ollama {
 
 // The release of Ollama whose dialect this is.
 inline constexpr absl::string_view kDialect = "0.9.0";
-
-// The name of the fleet's model that a client means: Ollama adds the tag `latest` to a name without a tag. Unset: the
-// fleet has none of them.
-std::optional<std::string> ModelMeant(const FleetView& fleet, absl::string_view name);
 
 // /api/version: a router that reads it must not take this one for Ollama, so it names Penstock too.
 std::string VersionJson(absl::string_view version);

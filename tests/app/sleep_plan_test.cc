@@ -90,10 +90,10 @@ TEST(SleepPlan, AReplicaOfAServerWithSeveralModelsServesItsOwn) {
   found.models.push_back({"another", Tokens(0)});
   Discovery vllm = found;
   vllm.kind = EngineKind::kVllm;
-  KeepOwnModel(config, config.replicas[0], found);
+  FitModels(config, config.replicas[0], found);
   ASSERT_EQ(found.models.size(), 1u);
   EXPECT_EQ(found.models[0].name, "llama-3.1-8b");
-  KeepOwnModel(config, config.replicas[0], vllm);
+  FitModels(config, config.replicas[0], vllm);
   EXPECT_EQ(vllm.models.size(), 2u) << "its adapters";
 }
 

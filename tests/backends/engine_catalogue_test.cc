@@ -62,9 +62,10 @@ TEST(Capabilities, IdleConnectionsAreClosedBeforeAnyEngineClosesThem) {
   }
 }
 
-TEST(Capabilities, TgiAndUnknownServersDoNotContinueAFinalMessage) {
+TEST(Capabilities, TgiOllamaAndUnknownServersDoNotContinueAFinalMessage) {
   for (const EngineDeclaration* engine : EngineCatalogue()) {
-    const bool unable = engine->kind == EngineKind::kTgi || engine->kind == EngineKind::kOpenAi;
+    const bool unable =
+        engine->kind == EngineKind::kTgi || engine->kind == EngineKind::kOllama || engine->kind == EngineKind::kOpenAi;
     EXPECT_EQ(engine->capabilities.continues_final_message, !unable) << engine->name;
   }
 }
@@ -75,7 +76,8 @@ TEST(Capabilities, OnlyLlamaServerContinuesMessagesUnasked) {
     EXPECT_EQ(engine->capabilities.continues_messages, llama) << engine->name;
     EXPECT_EQ(engine->capabilities.Continues(Endpoint::kMessages), engine->capabilities.Continues(Endpoint::kChat))
         << "others go on with a chat: " << engine->name;
-    EXPECT_TRUE(engine->capabilities.Continues(Endpoint::kCompletions)) << engine->name;
+    EXPECT_EQ(engine->capabilities.Continues(Endpoint::kCompletions), engine->kind != EngineKind::kOllama)
+        << "Ollama puts its template around a prompt: " << engine->name;
   }
 }
 
@@ -110,6 +112,7 @@ TEST(Capabilities, SglangNoticesACancelLatestOfTheKnownEngines) {
 TEST(EngineDefaults, LlamaServerHasSingleTokenCellsAndFourSlots) {
   EXPECT_EQ(EngineOf(EngineKind::kLlamaCpp).defaults.block, Tokens(1));
   EXPECT_EQ(EngineOf(EngineKind::kLlamaCpp).defaults.max_sequences, 4);
+  EXPECT_EQ(EngineOf(EngineKind::kOllama).defaults.max_sequences, 1) << "OLLAMA_NUM_PARALLEL";
   EXPECT_EQ(EngineOf(EngineKind::kVllm).defaults.block, Tokens(16));
   EXPECT_EQ(EngineOf(EngineKind::kVllm).defaults.max_sequences, 256);
 }

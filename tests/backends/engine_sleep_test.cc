@@ -49,7 +49,8 @@ TEST(VllmVerbs, AServerWithoutThePageWasStartedWithoutThem) {
 }
 
 TEST(SglangVerbs, WeightsThatTheHostDoesNotKeepAreReadAgain) {
-  EXPECT_THAT(SglangSleep({}), ElementsAre(VerbRequest{"/release_memory_occupation", "{}"}));
+  EXPECT_THAT(SglangSleep({}),
+              ElementsAre(VerbRequest{"/flush_cache", "", true}, VerbRequest{"/release_memory_occupation", "{}"}));
   EXPECT_THAT(SglangWake({"m", 1, ""}), ElementsAre(VerbRequest{"/resume_memory_occupation", "{}"}));
   EXPECT_THAT(SglangWake({"m", 1, "/models/\"m\""}),
               ElementsAre(VerbRequest{"/resume_memory_occupation", "{}"},
@@ -96,10 +97,9 @@ TEST(LlamaVerbs, ThePageHasTheStateOfEachModel) {
 }
 
 TEST(OllamaVerbs, AnEmptyRequestLoadsForGoodOrUnloads) {
-  EXPECT_THAT(OllamaWake({"m", 1, ""}),
-              ElementsAre(VerbRequest{"/api/generate", R"({"keep_alive":-1,"model":"m","stream":false})"}));
-  EXPECT_THAT(OllamaSleep({"m", 1, ""}),
-              ElementsAre(VerbRequest{"/api/generate", R"({"keep_alive":0,"model":"m","stream":false})"}));
+  EXPECT_THAT(OllamaWake({"m", 1, ""}), ElementsAre(VerbRequest{"/api/embed", R"({"keep_alive":-1,"model":"m"})"}))
+      << "it loads models of chats and of embeddings";
+  EXPECT_THAT(OllamaSleep({"m", 1, ""}), ElementsAre(VerbRequest{"/api/generate", R"({"keep_alive":0,"model":"m"})"}));
 }
 
 TEST(OllamaVerbs, TheListOfLoadedModelsTells) {

@@ -92,6 +92,18 @@ TEST(EngineVerbs, ARefusalTellsTheOperatorWhatToDo) {
       "POST /sleep?level=1: status 404: Not Found; start vLLM with VLLM_SERVER_DEV_MODE=1 and --enable-sleep-mode");
 }
 
+TEST(EngineVerbs, AnEngineThatIsNotIdleIsBusyAndGetsNoFurtherRequest) {
+  ScriptedEngine engine;
+  engine.answers = {{"/flush_cache", {"HTTP/1.1 400 X\r\nContent-Length: 19\r\n\r\nFlush cache failed.\n"}}};
+  const VerbEnd busy = RunVerb(engine, Verb::kSleep, EngineKind::kSglang);
+  EXPECT_EQ(busy.fault, VerbFault::kBusy);
+  EXPECT_EQ(busy.message, "POST /flush_cache: status 400: Flush cache failed.");
+  EXPECT_THAT(engine.verbs, ElementsAre("/flush_cache"));
+  engine.answers = {{"/flush_cache", {Answer("Cache flushed.")}}, {"/release_memory_occupation", {Answer("null")}}};
+  EXPECT_TRUE(RunVerb(engine, Verb::kSleep, EngineKind::kSglang).ok());
+  EXPECT_THAT(engine.verbs, ElementsAre("/flush_cache", "/flush_cache", "/release_memory_occupation"));
+}
+
 TEST(EngineVerbs, ARefusalOfWhatIsDoneAlreadyIsNoFault) {
   ScriptedEngine engine;
   engine.answers = {{"/models", {Answer(R"({"data":[{"id":"m","status":{"value":"loaded"}}]})")}}};
@@ -159,7 +171,7 @@ TEST(EngineVerbs, AnEngineThatSaysItSleepsAndAnswersIsAwake) {
 
 TEST(EngineVerbs, WithoutAPageTheAnswerToTheVerbCounts) {
   ScriptedEngine engine;
-  engine.answers = {{"/release_memory_occupation", {Answer("")}}};
+  engine.answers = {{"/flush_cache", {Answer("")}}, {"/release_memory_occupation", {Answer("")}}};
   EXPECT_TRUE(RunVerb(engine, Verb::kSleep, EngineKind::kSglang).ok());
 }
 

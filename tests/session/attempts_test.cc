@@ -154,6 +154,13 @@ TEST(AttemptEnd, AnEngineDeniesAModelInItsOwnWords) {
   }
 }
 
+TEST(EngineErrors, AModelThatIsNotInMemoryIsAsleep) {
+  const char* body = R"({"error":{"code":400,"message":"model is not loaded","type":"invalid_request_error"}})";
+  EXPECT_TRUE(SaysAsleep(ParseEngineError(400, body)));
+  EXPECT_FALSE(SaysAsleep(ParseEngineError(500, R"({"error":{"code":500,"message":"model is not loaded"}})")));
+  EXPECT_FALSE(SaysAsleep(ParseEngineError(400, R"({"error":{"message":"model is already loaded"}})")));
+}
+
 TEST(Delivery, ADeadlineIsOverBeforeTheFirstCommentUnlessTheConfigurationSaysOtherwise) {
   ClassConfig strict;
   strict.ttft = Duration::Seconds(20);

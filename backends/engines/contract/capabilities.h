@@ -26,6 +26,8 @@ struct Capabilities {
   bool closes_after_stream = false;     // The engine closes the connection after a streamed answer.
   bool continues_final_message = true;  // Chat: the answer continues a trailing assistant message.
   bool continues_messages = false;      // Anthropic's dialect: the same, without being asked.
+  bool continues_prompts = true;        // Completions: a prompt is what the model gets, without a template around it.
+  bool latest_tag = false;              // NAME and NAME:latest are the same model.
   EndpointSet endpoints{Endpoint::kChat, Endpoint::kCompletions, Endpoint::kEmbeddings};
   Duration idle_limit = Duration::Seconds(4);  // Close an idle connection before the engine does.
   Duration abort_memory_hold;                  // Memory may stay taken for this long after a cancel.
@@ -40,7 +42,8 @@ struct Capabilities {
   // A longer prompt continues a text that was cut; that of a message may have to be a chat.
   bool Continues(Endpoint endpoint) const {
     if (endpoint == Endpoint::kMessages) return continues_messages || continues_final_message;
-    return endpoint == Endpoint::kChat ? continues_final_message : endpoint == Endpoint::kCompletions;
+    if (endpoint == Endpoint::kCompletions) return continues_prompts;
+    return endpoint == Endpoint::kChat && continues_final_message;
   }
   // A message can be translated to a chat.
   bool Supports(Endpoint endpoint) const {

@@ -26,6 +26,8 @@ struct SleepTarget {
 struct VerbRequest {
   std::string path;
   std::string body;  // Empty: none.
+  // It does nothing but fail with status 400 while the engine runs requests: the verb is given up.
+  bool asks_idle = false;
   bool operator==(const VerbRequest&) const = default;
 };
 

@@ -16,8 +16,8 @@ std::string NameOf(const EngineJson& model) {
 
 std::string Tagged(const std::string& name) { return name.find(':') == std::string::npos ? name + ":latest" : name; }
 
-VerbRequest KeepAlive(const SleepTarget& target, int time) {
-  return {"/api/generate", EngineJson{{"model", target.model}, {"keep_alive", time}, {"stream", false}}.dump()};
+std::string KeepAlive(const SleepTarget& target, int time) {
+  return EngineJson{{"model", target.model}, {"keep_alive", time}}.dump();
 }
 
 }  // namespace
@@ -31,6 +31,7 @@ absl::Status ReadOllamaTags(absl::string_view body, Discovery* found) {
   const EngineJson document = ParseEngineJson(body);
   const EngineJson& models = Member(document, "models");
   if (!models.is_array()) return absl::InvalidArgumentError("tags: no models array");
+  found->process_per_model = true;
   for (const EngineJson& model : models) {
     std::string name = NameOf(model);
     if (!IsModelName(name)) {
@@ -55,9 +56,9 @@ absl::Status ReadOllamaLoaded(absl::string_view body, Discovery* found) {
   return absl::OkStatus();
 }
 
-std::vector<VerbRequest> OllamaSleep(const SleepTarget& target) { return {KeepAlive(target, 0)}; }
+std::vector<VerbRequest> OllamaSleep(const SleepTarget& target) { return {{"/api/generate", KeepAlive(target, 0)}}; }
 
-std::vector<VerbRequest> OllamaWake(const SleepTarget& target) { return {KeepAlive(target, -1)}; }
+std::vector<VerbRequest> OllamaWake(const SleepTarget& target) { return {{"/api/embed", KeepAlive(target, -1)}}; }
 
 EngineRest ReadOllamaRest(absl::string_view body, const SleepTarget& target) {
   const EngineJson document = ParseEngineJson(body);

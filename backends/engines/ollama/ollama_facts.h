@@ -16,14 +16,16 @@ namespace penstock {
 // {"version": ".."} of /api/version. The version stays empty when the body has none. Always OK.
 absl::Status ReadOllamaVersion(absl::string_view body, Discovery* found);
 
-// Every installed model, from /api/tags. InvalidArgument when the body is not a list of models.
+// Every installed model, from /api/tags. Each loaded one has a process of its own. InvalidArgument when the body is not
+// a list of models.
 absl::Status ReadOllamaTags(absl::string_view body, Discovery* found);
 
 // The contexts of the loaded models, from /api/ps. Only models of /api/tags count. InvalidArgument when the body is not
 // a list of models.
 absl::Status ReadOllamaLoaded(absl::string_view body, Discovery* found);
 
-// An empty request loads or unloads the model. A loaded one stays until it is unloaded.
+// An empty request loads or unloads the model. A loaded one stays until it is unloaded. /api/generate loads no model
+// for embeddings; /api/embed loads any model.
 std::vector<VerbRequest> OllamaSleep(const SleepTarget& target);
 std::vector<VerbRequest> OllamaWake(const SleepTarget& target);
 // The body of /api/ps: the loaded models. A name without a tag means the tag "latest".

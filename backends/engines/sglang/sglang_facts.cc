@@ -70,7 +70,9 @@ absl::Status ReadSglangLoads(absl::string_view body, const Discovery&, Observati
   return absl::OkStatus();
 }
 
-std::vector<VerbRequest> SglangSleep(const SleepTarget&) { return {{"/release_memory_occupation", "{}"}}; }
+std::vector<VerbRequest> SglangSleep(const SleepTarget&) {
+  return {{"/flush_cache", "", true}, {"/release_memory_occupation", "{}"}};
+}
 
 std::vector<VerbRequest> SglangWake(const SleepTarget& target) {
   std::vector<VerbRequest> requests = {{"/resume_memory_occupation", "{}"}};

@@ -21,7 +21,8 @@ absl::Status ReadSglangServerInfo(absl::string_view body, Discovery* found);
 absl::Status ReadSglangLoads(absl::string_view body, const Discovery& found, Observation* seen);
 
 // Both verbs of --enable-memory-saver. Released weights are lost, unless SGLang keeps a copy on the host
-// (--enable-weights-cpu-backup). Then they are read from disk again. SGLang dies of a release while requests run.
+// (--enable-weights-cpu-backup). Then they are read from disk again. SGLang dies of a release while requests run or
+// wait, so it first has to flush its cache, which it refuses then.
 std::vector<VerbRequest> SglangSleep(const SleepTarget& target);
 std::vector<VerbRequest> SglangWake(const SleepTarget& target);
 

@@ -124,6 +124,7 @@ asio::awaitable<VerbEnd> EngineVerbs::Send(const VerbRequest& request, Instant e
   if (head->status >= 200 && head->status < 300) co_return VerbEnd();
   const bool refused = (head->status >= 400 && head->status < 500) || head->status == 501;
   std::string message = absl::StrCat(name, "status ", head->status, ": ", Shown(body));
+  if (request.asks_idle && head->status == 400) co_return VerbEnd{VerbFault::kBusy, std::move(message)};
   if (refused && verbs_.advice[0] != '\0') absl::StrAppend(&message, "; ", verbs_.advice);
   co_return VerbEnd{refused ? VerbFault::kRefused : VerbFault::kServer, std::move(message)};
 }

@@ -86,7 +86,7 @@ asio::awaitable<bool> AdapterKeeper::ReadModels(WatchedReplica& watched) {
   auto found = co_await scraper.Discover(*pool, watched.config.key);
   if (!found.ok() || found->models.empty() || watched.stopped()) co_return false;
   ++watched.rereading.discoveries;
-  KeepOwnModel(book_.config(), book_.replica_config(watched.id), *found);
+  FitModels(book_.config(), book_.replica_config(watched.id), *found);
   const Discovery known = *book_.known(watched.id).discovery;
   Discovery facts = Renewed(known, *std::move(found));
   if (facts == known) co_return true;

@@ -165,7 +165,7 @@ asio::awaitable<absl::Status> FleetMonitor::Discover(WatchedReplica& watched) {
   watched.notes->lacks_messages.store(false, std::memory_order_relaxed);
   watched.rereading.OnDiscovered();
   watched.logged.lost = false;
-  KeepOwnModel(book_.config(), book_.replica_config(watched.id), *discovery);
+  FitModels(book_.config(), book_.replica_config(watched.id), *discovery);
   book_.SetDiscovery(watched.id, *std::move(discovery));
   keeper_.OnDiscovered(watched);
   LogNotice(control_.edge(), watched.config.id,
@@ -247,9 +247,8 @@ void FleetMonitor::OnTold(ReplicaId replica) {
 void FleetMonitor::CountUp() {
   int up = 0;
   // A prefill replica answers nobody.
-  for (const auto& [id, watched] : watched_) {
+  for (const auto& [id, watched] : watched_)
     up += watched->told.placeable && watched->config.role != ReplicaRole::kPrefill ? 1 : 0;
-  }
   control_.edge().replicas_up.store(up, std::memory_order_relaxed);
 }
 
@@ -268,8 +267,9 @@ void FleetMonitor::OnNews(ReplicaId replica, EngineNews news) {
       watched.health.OnBrokenAnswer(Now());
       break;
     case EngineNews::kModelDenied:
-      watched.rereading.times.OnModelDenied();
-      return rereader_.MayBegin(found->second);
+      return rereader_.OnModelDenied(found->second);
+    case EngineNews::kModelAsleep:
+      return keeper_.OnSaidAsleep(watched);
   }
   if (news != EngineNews::kAnswer) watched.rereading.times.OnTrouble();
   if (watched.health.probing_needed()) {

@@ -59,6 +59,11 @@ asio::awaitable<absl::StatusOr<const EngineDeclaration*>> RecogniseEngine(const 
   co_return co_await DetectEngine(pool, config.key);
 }
 
+void Rereader::OnModelDenied(const std::shared_ptr<WatchedReplica>& watched) {
+  watched->rereading.times.OnModelDenied();
+  MayBegin(watched);
+}
+
 void Rereader::MayBegin(const std::shared_ptr<WatchedReplica>& watched) {
   if (watched->stopped() || !watched->discovered || watched->rereading.under_way) return;
   // A sleeping engine may have no pages.
@@ -103,7 +108,7 @@ void Rereader::Take(WatchedReplica& watched, absl::StatusOr<Discovery> found, bo
   const Discovery& known = *book_.known(watched.id).discovery;
   Telemetry& telemetry = *control_.edge().telemetry;
   const std::string name = book_.fleet().replicas[watched.id.value()].name;
-  if (found.ok()) KeepOwnModel(book_.config(), book_.replica_config(watched.id), *found);
+  if (found.ok()) FitModels(book_.config(), book_.replica_config(watched.id), *found);
   if (found.ok() && found->models.empty() && !known.models.empty()) {
     found = absl::InvalidArgumentError("it lists no model");
   }

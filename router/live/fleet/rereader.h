@@ -34,6 +34,8 @@ class Rereader {
 
   // Begins a reading where one is due.
   void MayBegin(const std::shared_ptr<WatchedReplica>& watched);
+  // The engine denies a model that it listed.
+  void OnModelDenied(const std::shared_ptr<WatchedReplica>& watched);
 
  private:
   boost::asio::awaitable<void> Read(std::shared_ptr<WatchedReplica> watched, bool recognise, bool denied);

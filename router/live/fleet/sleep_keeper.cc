@@ -76,6 +76,10 @@ boost::asio::awaitable<void> SleepKeeper::AfterRound(WatchedReplica& watched, bo
   co_await watched.sleeper->AfterRound(answered, watched.health.probing_needed(), began);
 }
 
+void SleepKeeper::OnSaidAsleep(WatchedReplica& watched) {
+  if (watched.sleeper != nullptr) watched.sleeper->OnSaidAsleep();
+}
+
 Health SleepKeeper::HealthOf(const WatchedReplica& watched) const {
   const Health health = watched.health.health();
   if (health != Health::kDown || !HidesAbsence(watched)) return health;

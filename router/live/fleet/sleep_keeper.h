@@ -33,6 +33,9 @@ class SleepKeeper {
   // After a round of the monitor that began then.
   boost::asio::awaitable<void> AfterRound(WatchedReplica& watched, bool answered, Instant began);
 
+  // The engine refused a request, because its model is not in memory.
+  static void OnSaidAsleep(WatchedReplica& watched);
+
   // The health that counts: a replica that a command stopped is not down.
   Health HealthOf(const WatchedReplica& watched) const;
   // The time until the next round; `usual` where it is awake.

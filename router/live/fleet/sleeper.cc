@@ -141,11 +141,16 @@ asio::awaitable<void> Sleeper::AfterRound(bool answered, bool gone, Instant bega
       tell_({{replica_, residency(), false, Duration()}, std::nullopt, VerbEnd(), true, false});
     }
     // The metrics may tell the level later than the page tells the sleep.
-    if (settled && residency() == Residency::kAsleep && targets_.news()) TellChange();
+    if (settled && residency() == Residency::kAsleep && verbs_->levels && targets_.news()) TellChange();
     if (finding == ResidencyTracker::Finding::kLies) {
       tell_({{replica_, residency(), false, Duration()}, std::nullopt, VerbEnd(), false, true});
     }
   }
+}
+
+void Sleeper::OnSaidAsleep() {
+  if (tracker_.busy() || stopped_ || by_command()) return;
+  if (tracker_.Set(Residency::kAsleep, Now())) TellChange();
 }
 
 void Sleeper::Stop() {

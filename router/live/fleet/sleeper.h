@@ -57,6 +57,8 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
     running_ = running;
     targets_.Report(level);
   }
+  // The engine refused a request, because the model is not in memory.
+  void OnSaidAsleep();
   void OnToken(Instant then) { tracker_.OnToken(then); }
   void Stop();
   // The last call: connections must end before the loop.

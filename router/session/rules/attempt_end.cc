@@ -113,6 +113,10 @@ bool DeniesModel(const EngineError& error) {
   return error.code == "model_not_found" || (missing && absl::StrContains(message, "model"));
 }
 
+bool SaysAsleep(const EngineError& error) {
+  return error.status == http_status::kBadRequest && error.message == "model is not loaded";
+}
+
 Blame BlameOf(const AttemptEnd& end) {
   if (!end.engine_at_fault) return Blame::kNone;
   switch (end.engine_error) {
@@ -127,10 +131,9 @@ Blame BlameOf(const AttemptEnd& end) {
     case EngineErrorKind::kServer:
     case EngineErrorKind::kPushedBack:
     case EngineErrorKind::kOverflow:
-      return Blame::kNone;  // An engine that says so is alive.
     case EngineErrorKind::kHung:
     case EngineErrorKind::kAsleep:
-      return Blame::kNone;  // The fleet monitor found it.
+      return Blame::kNone;  // An engine that says so is alive, and the fleet monitor finds the last two.
   }
   return Blame::kNone;
 }

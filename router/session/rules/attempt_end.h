@@ -61,6 +61,8 @@ ApiError NoEngineServes(absl::string_view model, absl::string_view path);
 bool LacksPath(const EngineError& error);
 // The engine's error says that it has no such model, which it listed before.
 bool DeniesModel(const EngineError& error);
+// llama-server in router mode, started with --no-models-autoload, says that the model is not in memory.
+bool SaysAsleep(const EngineError& error);
 // The part of an end that counts against the health of its replica.
 enum class Blame : uint8_t {
   kNone,       // The engine is alive, or others judge it.

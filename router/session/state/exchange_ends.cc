@@ -20,6 +20,10 @@ AttemptEnd ClientTakesNoMore(const Client& client) {
 }
 
 AttemptEnd SaidByEngine(const SessionState& state, const EngineError& error, bool in_stream, bool resume_due) {
+  if (SaysAsleep(error) && state.fleet->book.fleet().replicas[state.replica().value()].sleep) {
+    state.loop.edge().report(state.replica(), EngineNews::kModelAsleep);
+    return EngineFailed(EngineErrorKind::kAsleep, "The model was put to sleep under the request.", error.message);
+  }
   if (DeniesModel(error)) state.loop.edge().report(state.replica(), EngineNews::kModelDenied);
   return EngineSaid(error, in_stream, resume_due);
 }

@@ -47,7 +47,8 @@ AttemptEnd ReadFailed(const SessionState& state, const Ticket& ticket, const abs
 std::optional<AttemptEnd> SendFailed(const SessionState& state, const Ticket& ticket, const UpstreamExchange& exchange,
                                      const absl::Status& sent);
 
-// An error that the engine sent, as EngineSaid. The fleet hears of a model that it denies.
+// An error that the engine sent, as EngineSaid. The fleet hears of a model that it denies, and of one
+// that is not in its memory. Where the replica may sleep, the request waits for its wake.
 AttemptEnd SaidByEngine(const SessionState& state, const EngineError& error, bool in_stream, bool resume_due);
 
 }  // namespace penstock

@@ -77,7 +77,7 @@ std::optional<ApiError> PickClass(const SessionRequest& request, const FleetView
   const absl::string_view named = request.inside != nullptr ? absl::string_view(request.inside->service_class)
                                                             : FindHeader(*request.headers, kClassHeader);
   const ClassNames names{named, prepared.facts.service_tier, prepared.caller.service_class,
-                         ClassOfModel(fleet.config(), prepared.facts.model)};
+                         ClassOfModel(fleet.config(), fleet.book.fleet().models[prepared.model.value()].name)};
   auto chosen = ChooseClass(fleet.config().classes, names, prepared.caller.max_class);
   if (ApiError* bad = std::get_if<ApiError>(&chosen)) return std::move(*bad);
   prepared.service_class = std::get<ClassChoice>(std::move(chosen));

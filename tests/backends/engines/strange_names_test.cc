@@ -16,6 +16,7 @@ TEST(StrangeNames, OfOllamaAreLeftOutAndTheOthersServe) {
   ASSERT_TRUE(ReadOllamaTags(R"({"models":[{"name":"a\ud800"},{"name":"b\u001b"},{"name":"c"}]})", &found).ok());
   ASSERT_EQ(found.models.size(), 1u);
   EXPECT_EQ(found.models[0].name, "c");
+  EXPECT_TRUE(found.process_per_model);
   EXPECT_THAT(found.left_out, ElementsAre("\"a\xEF\xBF\xBD\"", "\"b?\""));
 }
 

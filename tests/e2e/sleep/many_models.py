@@ -1,5 +1,6 @@
 """Servers that load and unload each of their models: llama-server in router mode, Ollama. SGLang with its memory saver, and
 vLLM with its sleep mode have one model."""
+import collections
 import http.server
 import json
 import threading
@@ -10,9 +11,11 @@ class Server:
 
     kind = ""
     models = ("big", "small")
+    refuses_early = None  # The error for a model that is not loaded. None: it answers.
 
     def __init__(self):
         outer = self
+        self.asked = collections.Counter()  # Reads of each page.
         self.loaded = {"big"}
         self.verbs = []
         self.early = []  # Models that were asked while they were not loaded.
@@ -29,6 +32,7 @@ class Server:
                 self.wfile.write(data)
 
             def do_GET(self):
+                outer.asked[self.path] += 1
                 page = outer.pages().get(self.path)
                 self.answer(404 if page is None else 200, page or {})
 
@@ -37,7 +41,9 @@ class Server:
                 if self.path.startswith("/v1/"):
                     if outer.name_of(body["model"]) not in outer.loaded:
                         outer.early.append(body["model"])
-                    return self.answer(200, *outer.chat(body))
+                        if outer.refuses_early is not None:
+                            return self.answer(400, outer.refuses_early)
+                    return self.answer(200, *(outer.chat if "messages" in body else outer.embedding)(body))
                 outer.verbs.append((self.path, body))
                 self.answer(*outer.verb(self.path, body))
 
@@ -60,6 +66,10 @@ class Server:
         chunk = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": body["model"], "choices": [choice]}
         return f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n", "text/event-stream"
 
+    def embedding(self, body):
+        return ({"object": "list", "model": body["model"], "data": [{"object": "embedding", "index": 0, "embedding": [1.0]}],
+                 "usage": {"prompt_tokens": 1, "total_tokens": 1}},)
+
     def listed(self, **more):
         return {"object": "list", "data": [{"id": model, "object": "model", **more} for model in self.models]}
 
@@ -72,9 +82,10 @@ class Server:
 
 
 class LlamaRouter(Server):
-    """Loads in the background: its page says so for a while."""
+    """Loads in the background: its page says so for a while. It loads nothing for a request (--no-models-autoload)."""
 
     kind = "llamacpp"
+    refuses_early = {"error": {"code": 400, "message": "model is not loaded", "type": "invalid_request_error"}}
 
     def __init__(self):
         super().__init__()
@@ -105,10 +116,11 @@ class LlamaRouter(Server):
 
 
 class Ollama(Server):
-    """A name without a tag means the latest."""
+    """A name without a tag means the latest. An empty request loads a model, or unloads it; /api/generate refuses to load one
+    for embeddings."""
 
     kind = "ollama"
-    models = ("big:latest", "small:latest")
+    models = ("big:latest", "small:latest", "vectors:latest")
 
     def __init__(self):
         super().__init__()
@@ -120,10 +132,21 @@ class Ollama(Server):
                 "/v1/models": self.listed(owned_by="library")}
 
     def verb(self, path, body):
+        name = self.name_of(body["model"])
+        if name not in self.models:
+            return 404, {"error": f"model '{body['model']}' not found"}
+        if path == "/api/embed" and "input" not in body:
+            self.loaded.add(name)
+            return 200, {"model": body["model"], "embeddings": []}
         if path != "/api/generate" or "prompt" in body:
             return 404, {}
-        (self.loaded.discard if body["keep_alive"] == 0 else self.loaded.add)(self.name_of(body["model"]))
-        return 200, {"model": body["model"], "done": True}
+        if body["keep_alive"] == 0:
+            self.loaded.discard(name)
+            return 200, {"model": body["model"], "response": "", "done": True, "done_reason": "unload"}
+        if name.startswith("vectors"):
+            return 400, {"error": f"\"{body['model']}\" does not support generate"}
+        self.loaded.add(name)
+        return 200, {"model": body["model"], "response": "", "done": True, "done_reason": "load"}
 
 
 class Sglang(Server):
@@ -131,6 +154,7 @@ class Sglang(Server):
 
     kind = "sglang"
     models = ("big",)
+    busy = False  # Requests run that its page does not tell yet.
 
     def pages(self):
         info = {"max_total_num_tokens": 10000, "enable_memory_saver": True, "model_path": "org/big"}
@@ -138,6 +162,8 @@ class Sglang(Server):
         return {"/v1/models": self.listed(owned_by="sglang", max_model_len=4096), "/server_info": info, "/v1/loads": {"loads": [load]}}
 
     def verb(self, path, body):
+        if path == "/flush_cache" and self.busy:
+            return 400, "Flush cache failed.\n"
         if path == "/release_memory_occupation":
             self.loaded.clear()
         elif path == "/update_weights_from_disk":

@@ -1,11 +1,13 @@
 """The verbs of engines other than vLLM, from the configuration to the answer."""
+import json
 import signal
 import socket
+import subprocess
 import time
 
 import pytest
 from many_models import LlamaRouter, Ollama, Sglang
-from processes import Router, wait_until
+from processes import BINARY, Router, get, wait_until
 from raw_http import chat, request_bytes, send
 
 # One model has room at a time.
@@ -38,6 +40,50 @@ def test_models_of_one_server_take_turns_in_its_memory(folder, kind):
             assert len(server.loaded) == 1, server.loaded
         assert server.early == [], "a model that is not loaded got a request"
         assert router.metrics().sum("penstock_wakes_total", replica="small", result="ok") == 2
+        told = router.log().count("found asleep")
+        page = "/models" if kind is LlamaRouter else "/api/ps"
+        read = server.asked[page]
+        wait_until(lambda: server.asked[page] > read + 8, 30, "the page is read again and again")
+        assert router.log().count("found asleep") == told, "a state that stays is told once"
+
+
+def test_a_model_of_llama_server_that_somebody_unloads_is_woken_for_the_next_request(folder):
+    with LlamaRouter() as server, Router(folder, config=config(server, ["big"], "60s")) as router:
+        router.wait_for_count("penstock_replica_up", 1)
+        assert ask(router, "big") == "big"
+        server.verb("/models/unload", {"model": "big"})
+        assert ask(router, "big") == "big"
+        assert router.metrics().sum("penstock_wakes_total", replica="big", result="ok") == 1
+
+
+def test_a_model_of_ollama_for_embeddings_sleeps_and_wakes(folder):
+    with Ollama() as server, Router(folder, config=config(server, ["big", "vectors"], "60s")) as router:
+        router.wait_for_count("penstock_replica_up", 2)
+        router.wait_for_count("penstock_replica_asleep", 1, replica="vectors")
+        body = {"model": "vectors", "input": "some words"}
+        answer = send(router.address, request_bytes(path="/v1/embeddings", body=body), timeout=30)
+        assert answer.status == 200, answer.body
+        assert server.loaded == {"vectors:latest"}
+        assert ask(router, "big").startswith("big")
+
+
+def test_the_models_of_ollama_are_asked_for_with_and_without_their_tag(folder):
+    with Ollama() as server:
+        given = config(server, ["big"], "60s")
+        with Router(folder, config=given) as router:
+            router.wait_for_log("engine is ollama", "with model big: context 4096 tokens, at most 1 sequences")
+            assert [model["id"] for model in json.loads(get(router.address, "/v1/models")[2])["data"]] == ["big"]
+            for name in ("big", "big:latest"):
+                assert ask(router, name) == "big"
+        path = folder / "tags.yaml"
+        path.write_text(given)
+        checked = subprocess.run([BINARY, "check", "--live", str(path)], capture_output=True, text=True)
+        assert checked.returncode == 0, checked.stderr
+        assert "replicas: big: ok: ollama" in checked.stderr + checked.stdout
+        with Router(folder, config=f"replicas: [{{id: all, url: '{server.url}'}}]\n") as router:
+            router.wait_for_count("penstock_replica_up", 1)
+            for name in ("small", "small:latest"):
+                assert ask(router, name) == "small:latest"
 
 
 def test_sglang_reads_its_weights_again_when_it_wakes(folder):
@@ -47,8 +93,17 @@ def test_sglang_reads_its_weights_again_when_it_wakes(folder):
         assert ask(router, "big") == "big"
         assert server.early == []
         assert [path for path, _ in server.verbs] == [
-            "/release_memory_occupation", "/resume_memory_occupation", "/update_weights_from_disk"]
+            "/flush_cache", "/release_memory_occupation", "/resume_memory_occupation", "/update_weights_from_disk"]
         assert server.verbs[-1][1] == {"model_path": "org/big"}
+
+
+def test_sglang_with_requests_of_others_is_not_put_to_sleep(folder):
+    """It would die of the release."""
+    with Sglang() as server, Router(folder, config=config(server, ["big"], "400ms")) as router:
+        server.busy = True
+        wait_until(lambda: router.metrics().sum("penstock_sleeps_total", result="busy") >= 1, 20, "it is found busy")
+        assert {path for path, _ in server.verbs} == {"/flush_cache"}
+        assert ask(router, "big") == "big"
 
 
 def test_an_engine_without_its_memory_saver_stays_awake_and_says_why(folder):
