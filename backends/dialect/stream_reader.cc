@@ -2,6 +2,8 @@
 
 #include <simdjson.h>
 
+#include <utility>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "backends/dialect/json_scanner.h"
@@ -14,6 +16,7 @@ namespace {
 // The result of one pass over an event, before its meaning is decided.
 struct Scan {
   bool choices_empty = false;
+  bool choices_seen = false;
   bool has_usage = false;  // An object, whatever its counts.
   bool error_found = false;
   // Events of the responses dialect only.
@@ -23,6 +26,9 @@ struct Scan {
   std::string error;   // Its error, as JSON.
   StreamFacts facts;
 };
+
+// Readers of JSON differ in which of two members with one name they take: nobody knows what the client sees.
+void SeeMember(bool* seen, StreamFacts* facts) { facts->other_text |= std::exchange(*seen, true); }
 
 bool IsText(absl::string_view key) {
   return key == "reasoning_content" || key == "reasoning" || key == "refusal" || key == "arguments" || key == "name";
@@ -59,6 +65,8 @@ bool SeeContent(JsonScanner& scanner, StreamFacts* facts) {
   absl::string_view text;
   // The text may become part of another engine's prompt.
   if (!scanner.TakeString(&text) || !EscapesAreWhole(text)) return false;
+  // A prompt takes the first text only.
+  facts->other_text |= !facts->content.empty() && !text.empty();
   if (facts->content.empty()) facts->content = text;
   AddText(text, facts);
   return true;
@@ -92,8 +100,9 @@ bool ScanCall(JsonScanner& scanner, StreamFacts* facts) {
 
 // The texts of a delta and of its tool calls and function calls.
 bool ScanDelta(JsonScanner& scanner, StreamFacts* facts) {
+  bool content_seen = false;
   return scanner.ForEachMember([&](absl::string_view key) {
-    if (key == "content") return SeeContent(scanner, facts);
+    if (key == "content") return SeeMember(&content_seen, facts), SeeContent(scanner, facts);
     if (key == "role") return facts->has_role = true, scanner.Skip();
     if (key == "function_call") return ScanCall(scanner, facts);
     if (key == "tool_calls") return scanner.ForEachElement([&] { return ScanCall(scanner, facts); });
@@ -110,17 +119,30 @@ bool ScanFinish(JsonScanner& scanner, StreamFacts* facts) {
   return true;
 }
 
+// A continuation is the text of choice 0.
+bool SeeIndex(JsonScanner& scanner, StreamFacts* facts) {
+  absl::string_view raw;
+  if (!scanner.TakeRaw(&raw)) return false;
+  facts->other_text |= raw != "0" && raw != "null";
+  return true;
+}
+
 bool ScanChoice(JsonScanner& scanner, Scan* scan) {
   scan->choices_empty = false;
+  StreamFacts* const facts = &scan->facts;
+  bool delta_seen = false;
+  bool text_seen = false;
   return scanner.ForEachMember([&](absl::string_view key) {
-    if (key == "delta") return ScanDelta(scanner, &scan->facts);
-    if (key == "text") return SeeContent(scanner, &scan->facts);
+    if (key == "index") return SeeIndex(scanner, facts);
+    if (key == "delta") return SeeMember(&delta_seen, facts), ScanDelta(scanner, facts);
+    if (key == "text") return SeeMember(&text_seen, facts), SeeContent(scanner, facts);
     if (key == "finish_reason") return ScanFinish(scanner, &scan->facts);
     return scanner.Skip();
   });
 }
 
 bool ScanChoices(JsonScanner& scanner, Scan* scan) {
+  SeeMember(&scan->choices_seen, &scan->facts);
   scan->choices_empty = scanner.Peek() == '[';
   return scanner.ForEachElement([&] { return ScanChoice(scanner, scan); });
 }

@@ -25,7 +25,7 @@ struct StreamFacts {
   bool done = false;          // data: [DONE], or a terminal event of the responses dialect.
   bool has_text = false;      // Content, reasoning or tool-call text of at least one character.
   absl::string_view content;  // Inside of the JSON string of the first choice that has content.
-  bool other_text = false;    // Reasoning, tool calls, or anything a client sees beside content and role.
+  bool other_text = false;    // Reasoning, tool calls, or all a client sees beside role and one content of choice 0.
   MessagePart part = MessagePart::kNone;
   int64_t block = 0;  // The index of the block, where the part has one.
   bool has_role = false;

@@ -1,8 +1,13 @@
 #include "router/realtime/upgrade.h"
 
+#include <openssl/sha.h>
+
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -15,10 +20,12 @@ namespace {
 constexpr absl::string_view kWebSocket = "websocket";
 constexpr absl::string_view kVersion = "13";
 constexpr absl::string_view kKeyField = "sec-websocket-key";
+constexpr absl::string_view kAcceptField = "sec-websocket-accept";
 constexpr absl::string_view kProtocolField = "sec-websocket-protocol";
 constexpr absl::string_view kExtensionsField = "sec-websocket-extensions";
 constexpr absl::string_view kKeyProtocol = "openai-insecure-api-key.";
-constexpr size_t kKeySize = 24;  // 16 bytes in base64.
+constexpr absl::string_view kAcceptGuid = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";  // RFC 6455, section 1.3.
+constexpr size_t kKeySize = 24;                                                    // 16 bytes in base64.
 
 // A field may occur several times.
 bool Lists(const HeaderList& headers, absl::string_view name, absl::string_view token) {
@@ -40,6 +47,51 @@ int TimesOf(const HeaderList& headers, absl::string_view name) {
   int count = 0;
   for (const auto [field, value] : headers) count += absl::EqualsIgnoreCase(field, name) ? 1 : 0;
   return count;
+}
+
+std::string AcceptOf(absl::string_view key) {
+  const std::string text = absl::StrCat(key, kAcceptGuid);
+  std::array<unsigned char, SHA_DIGEST_LENGTH> digest{};
+  SHA1(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+  return absl::Base64Escape(absl::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()));
+}
+
+bool AcceptsKey(const HeaderList& asked, const HeaderList& answer) {
+  return TimesOf(answer, kAcceptField) == 1 &&
+         FindHeader(answer, kAcceptField) == AcceptOf(FindHeader(asked, kKeyField));
+}
+
+// The case of letters counts in the names of subprotocols.
+bool ChoosesProtocol(const HeaderList& asked, const HeaderList& answer) {
+  const int times = TimesOf(answer, kProtocolField);
+  if (times != 1) return times == 0;
+  const absl::string_view chosen = absl::StripAsciiWhitespace(FindHeader(answer, kProtocolField));
+  for (const absl::string_view part : absl::StrSplit(FindHeader(asked, kProtocolField), ',', absl::SkipEmpty())) {
+    if (absl::StripAsciiWhitespace(part) == chosen) return true;
+  }
+  return false;
+}
+
+// The names in all fields of extensions; their parameters stay out.
+std::vector<absl::string_view> ExtensionsOf(const HeaderList& headers) {
+  std::vector<absl::string_view> names;
+  for (const auto [field, value] : headers) {
+    if (!absl::EqualsIgnoreCase(field, kExtensionsField)) continue;
+    for (const absl::string_view part : absl::StrSplit(value, ',')) {
+      const absl::string_view name = absl::StripAsciiWhitespace(part.substr(0, part.find(';')));
+      if (!name.empty()) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+bool ChoosesExtensions(const HeaderList& asked, const HeaderList& answer) {
+  const std::vector<absl::string_view> offered = ExtensionsOf(asked);
+  const std::vector<absl::string_view> chosen = ExtensionsOf(answer);
+  return std::all_of(chosen.begin(), chosen.end(), [&](absl::string_view name) {
+    return std::any_of(offered.begin(), offered.end(),
+                       [&](absl::string_view offer) { return absl::EqualsIgnoreCase(offer, name); });
+  });
 }
 
 }  // namespace
@@ -84,8 +136,9 @@ void AddUpgrade(const HeaderList& client, HeaderList& engine) {
   if (!protocols.empty()) engine.Add(kProtocolField, protocols);
 }
 
-bool AgreesToUpgrade(absl::string_view upgrade, absl::string_view accept) {
-  return absl::EqualsIgnoreCase(upgrade, kWebSocket) && !accept.empty();
+bool AgreesToUpgrade(const HeaderList& asked, const HeaderList& answer) {
+  return absl::EqualsIgnoreCase(FindHeader(answer, "upgrade"), kWebSocket) && AcceptsKey(asked, answer) &&
+         ChoosesProtocol(asked, answer) && ChoosesExtensions(asked, answer);
 }
 
 void AddAgreement(HeaderList& client) {

@@ -1,6 +1,7 @@
 // The heads of a WebSocket's handshake (RFC 6455, section 4): the client's is checked, the engine's is made. Pure.
 //
-// The keys and extensions are those of client and engine, who agree with each other. Frames are not looked at.
+// Key, subprotocol and extensions are those of client and engine: the engine's answer must fit what the client offered.
+// Frames are not looked at.
 #ifndef PENSTOCK_ROUTER_REALTIME_UPGRADE_H_
 #define PENSTOCK_ROUTER_REALTIME_UPGRADE_H_
 
@@ -22,8 +23,9 @@ std::string KeyAmongProtocols(const HeaderList& client);
 // Adds the fields of the handshake for an engine. A key among the protocols stays out.
 void AddUpgrade(const HeaderList& client, HeaderList& engine);
 
-// The engine's head agrees to a WebSocket.
-bool AgreesToUpgrade(absl::string_view upgrade, absl::string_view accept);
+// The engine's head agrees to the WebSocket that AddUpgrade() asked for: it accepts that key, and chooses no
+// subprotocol and no extension that nobody offered. Costs one SHA-1.
+bool AgreesToUpgrade(const HeaderList& asked, const HeaderList& answer);
 
 // The fields that tell the client of it, beside those of the engine's head that cross the router anyhow.
 void AddAgreement(HeaderList& client);

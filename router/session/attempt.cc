@@ -21,6 +21,12 @@ constexpr size_t kMaxErrorBody = 1 << 20;
 // An engine answers a request without admission at once, or it hangs.
 constexpr Duration kFreePatience = Duration::Seconds(10);
 
+bool BecomesWebSocket(const HeaderList& client, const UpstreamHead& head) {
+  HeaderList asked;
+  AddUpgrade(client, asked);
+  return head.status == http_status::kSwitchingProtocols && AgreesToUpgrade(asked, head.headers);
+}
+
 }  // namespace
 
 asio::awaitable<std::optional<AttemptEnd>> Attempt::Send() {
@@ -153,14 +159,14 @@ std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head) {
   reply_.status = state_.engine_status = head.status;
   if (http_status::IsError(head.status)) return std::nullopt;
   const bool switches = state_.request.endpoint == Endpoint::kRealtime;
-  const bool good = switches ? head.status == http_status::kSwitchingProtocols &&
-                                   AgreesToUpgrade(FindHeader(head.headers, "upgrade"),
-                                                   FindHeader(head.headers, "sec-websocket-accept"))
-                             : IsAnswer(head.status);
+  const bool good = switches ? BecomesWebSocket(*state_.request.headers, head) : IsAnswer(head.status);
   if (!good) {
     // A client that comes later must not get what may follow.
     exchange_->Abort();
-    return EngineFailed(EngineErrorKind::kGarbage, absl::StrCat("The engine answered with status ", head.status, "."));
+    const bool broken = switches && head.status == http_status::kSwitchingProtocols;
+    return EngineFailed(EngineErrorKind::kGarbage,
+                        broken ? "The engine's handshake does not fit what the WebSocket's client offered."
+                               : absl::StrCat("The engine answered with status ", head.status, "."));
   }
   if (head.early) {
     return EngineFailed(EngineErrorKind::kGarbage, "The engine answered before it had the whole request.");

@@ -187,10 +187,10 @@ AnswerProgress Session::ProgressNow() const {
   progress.any_answer = state_.any_answer;
   progress.resume_due = delivery_.resume_due();
   progress.delivered = state_.answer.client_tokens();
-  progress.other_text = state_.answer.other_text;
   // Half of a surrogate pair goes into no request: engines refuse it.
   std::string text;
-  progress.text_whole = state_.answer.text.whole() && AppendUnescaped(state_.answer.PromptText(), &text);
+  progress.other_text = state_.answer.other_text || !AppendUnescaped(state_.answer.PromptText(), &text);
+  progress.text_whole = state_.answer.text.whole();
   progress.exhausted = state_.ledger.exhausted();
   progress.deadline = state_.answer_deadline;
   if (MustBeginAnew()) {

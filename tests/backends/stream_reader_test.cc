@@ -241,5 +241,26 @@ TEST(ReadStreamEvent, ContentWithABrokenEscapeIsNoEvent) {
   EXPECT_FALSE(ReadData(Endpoint::kChat, R"({"choices":[{"delta":{"content":"\ud83d"}}]})").malformed);
 }
 
+TEST(ReadStreamEvent, TextThatOneContentCannotRepeatIsOtherText) {
+  for (const char* choices :
+       {R"([{"index":0,"delta":{"content":"q"}},{"index":0,"delta":{"content":"r"}}])",
+        R"([{"index":0,"delta":{"content":"q","content":"r"}}])", R"([{"delta":{"content":"q","content":""}}])",
+        R"([{"delta":{"content":"q","content":null}}])", R"([{"delta":{"content":"q"},"delta":{}}])",
+        R"([{"delta":{"content":"q"}}],"choices":[])", R"([{"delta":{"content":"q"},"text":"r"}])",
+        R"([{"text":"q","text":"r"}])", R"([{"index":1,"delta":{"content":"q"}}])",
+        R"([{"delta":{"content":"q"},"index":"a"}])", R"([{"index":1,"delta":{},"finish_reason":"stop"}])"}) {
+    const StreamFacts facts = ReadData(Endpoint::kChat, std::string(R"({"choices":)") + choices + "}");
+    EXPECT_FALSE(facts.malformed) << choices;
+    EXPECT_TRUE(facts.other_text) << choices;
+  }
+  for (const char* choices : {R"([{"index":0,"delta":{"role":"assistant","content":"q"},"finish_reason":null}])",
+                              R"([{"delta":{"content":"q"}}])", R"([{"index":null,"text":"q"}])",
+                              R"([{"index":0,"delta":{"content":""}},{"index":0,"delta":{"content":"q"}}])"}) {
+    const StreamFacts facts = ReadData(Endpoint::kChat, std::string(R"({"choices":)") + choices + "}");
+    EXPECT_EQ(facts.content, "q") << choices;
+    EXPECT_FALSE(facts.other_text) << choices;
+  }
+}
+
 }  // namespace
 }  // namespace penstock

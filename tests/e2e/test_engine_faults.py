@@ -161,6 +161,14 @@ def test_a_stream_that_breaks_after_some_tokens_ends_with_an_error_event(router,
     wait_for_fault(router, before, {"closed"})
 
 
+def test_a_stream_that_breaks_within_a_character_says_so(router, engine):
+    before = router.metrics()
+    engine.script = STREAM_HEAD + chunk(event("one\ud83d"))
+    answer = send(router.address, STREAM, timeout=20)
+    assert b"half of a character" in answer.body, answer.body
+    router.wait_for_count("penstock_resumes_total", before.sum("penstock_resumes_total", result="other_text") + 1, result="other_text")
+
+
 def test_a_request_that_the_engine_aborts_is_an_error_of_the_engine(router, engine):
     choice = {"index": 0, "message": {"role": "assistant", "content": "one"}, "finish_reason": "abort"}
     engine.script = http(200, {"id": "x", "object": "chat.completion", "choices": [choice]})

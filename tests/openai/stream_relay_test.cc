@@ -181,9 +181,11 @@ std::string Delta(const std::string& members) {
 }
 
 TEST(StreamRelay, WhatNoLongerPromptCanRepeatIsNoted) {
-  for (const std::string other : {R"({"reasoning_content":"hm"})", R"({"reasoning":"hm"})", R"({"refusal":"no"})",
-                                  R"({"tool_calls":[{"index":0,"function":{"arguments":""}}]})",
-                                  R"({"function_call":{"name":"f"}})", R"({"audio":{"id":"a"}})"}) {
+  for (const std::string other :
+       {R"({"reasoning_content":"hm"})", R"({"reasoning":"hm"})", R"({"refusal":"no"})",
+        R"({"tool_calls":[{"index":0,"function":{"arguments":""}}]})", R"({"function_call":{"name":"f"}})",
+        R"({"audio":{"id":"a"}})", R"({"content":"q","content":"r"})", R"({"content":"q"},"index":1)",
+        R"({"content":"q"}},{"index":0,"delta":{"content":"r"})"}) {
     Fixture f;
     StreamRelay relay(Endpoint::kChat, f.facts, f.state);
     relay.Feed(Delta(other), kNow);

@@ -67,10 +67,49 @@ TEST(Upgrade, AKeyAmongTheProtocolsStaysHere) {
   EXPECT_EQ(KeyAmongProtocols(engine), "");
 }
 
+// The answer to Handshake(), with the accept of RFC 6455, section 1.3.
+HeaderList Answer(const std::string& more = "", const std::string& value = "") {
+  HeaderList answer = {
+      {"Upgrade", "WebSocket"}, {"Connection", "Upgrade"}, {"Sec-WebSocket-Accept", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="}};
+  if (!more.empty()) answer.Add(more, value);
+  return answer;
+}
+
 TEST(Upgrade, AnEngineAgreesByItsHead) {
-  EXPECT_TRUE(AgreesToUpgrade("WebSocket", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
-  EXPECT_FALSE(AgreesToUpgrade("h2c", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
-  EXPECT_FALSE(AgreesToUpgrade("websocket", ""));
+  EXPECT_TRUE(AgreesToUpgrade(Handshake(), Answer()));
+  for (const std::string accept : {"", "AAAA", "S3PPLMBITXAQ9KYGZZHZRBK+XOO=", "dGhlIHNhbXBsZSBub25jZQ=="}) {
+    EXPECT_FALSE(AgreesToUpgrade(Handshake(), {{"upgrade", "websocket"}, {"sec-websocket-accept", accept}})) << accept;
+  }
+  EXPECT_FALSE(AgreesToUpgrade(Handshake(), {{"upgrade", "websocket"}}));
+  EXPECT_FALSE(
+      AgreesToUpgrade(Handshake(), {{"upgrade", "h2c"}, {"sec-websocket-accept", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="}}));
+  EXPECT_FALSE(AgreesToUpgrade(Handshake(), Answer("sec-websocket-accept", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")));
+}
+
+TEST(Upgrade, AnEngineChoosesOnlyWhatWasOffered) {
+  const std::string protocol = "Sec-WebSocket-Protocol";
+  const std::string extensions = "Sec-WebSocket-Extensions";
+  EXPECT_FALSE(AgreesToUpgrade(Handshake(), Answer(protocol, "realtime")));
+  EXPECT_FALSE(AgreesToUpgrade(Handshake(), Answer(extensions, "permessage-deflate")));
+  HeaderList client = Handshake();
+  client.Add(protocol, "realtime, openai-insecure-api-key.sk-1, v1");
+  client.Add(extensions, "permessage-deflate; client_max_window_bits, x-a");
+  client.Add(extensions, "x-b");
+  HeaderList asked;
+  AddUpgrade(client, asked);
+  EXPECT_TRUE(AgreesToUpgrade(asked, Answer()));
+  for (const std::string chosen : {"realtime", "v1"}) EXPECT_TRUE(AgreesToUpgrade(asked, Answer(protocol, chosen)));
+  for (const std::string chosen : {"", "Realtime", "other", "realtime, v1", "openai-insecure-api-key.sk-1"}) {
+    EXPECT_FALSE(AgreesToUpgrade(asked, Answer(protocol, chosen))) << chosen;
+  }
+  HeaderList twice = Answer(protocol, "v1");
+  twice.Add(protocol, "v1");
+  EXPECT_FALSE(AgreesToUpgrade(asked, twice));
+  for (const std::string chosen :
+       {"permessage-deflate", "Permessage-Deflate; server_no_context_takeover", "x-b, x-a"}) {
+    EXPECT_TRUE(AgreesToUpgrade(asked, Answer(extensions, chosen))) << chosen;
+  }
+  EXPECT_FALSE(AgreesToUpgrade(asked, Answer(extensions, "x-a, x-c")));
 }
 
 }  // namespace

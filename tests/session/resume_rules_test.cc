@@ -287,10 +287,10 @@ TEST(ResumeRules, AnAnswerAtItsLimitIsClosedByTheRouter) {
 }
 
 TEST(ResumeRules, TheClientReadsTheBar) {
-  const AttemptEnd end = EngineFailed(EngineErrorKind::kClosed, "It broke off.");
-  EXPECT_EQ(ErrorOf(end, ResumeResult::kTools, /*any_answer=*/false).message, "It broke off.");
-  EXPECT_EQ(ErrorOf(end, ResumeResult::kTools, /*any_answer=*/true).message,
-            "It broke off. The answer cannot be continued elsewhere: the request offers tools.");
+  const AttemptEnd end = EngineFailed(EngineErrorKind::kClosed, "Cut.");
+  EXPECT_EQ(ErrorOf(end, ResumeResult::kTools, /*any_answer=*/false).message, "Cut.");
+  EXPECT_EQ(ErrorOf(end, ResumeResult::kOtherText, /*any_answer=*/true).message,
+            "Cut. The answer cannot be continued elsewhere: it holds more than plain text, or half of a character.");
   const ApiError aborted = ErrorOf(EndedBy(AttemptEnd::Kind::kAborted), ResumeResult::kTries, /*any_answer=*/false);
   EXPECT_EQ(aborted.message, "The answer was cut for want of memory.");
   EXPECT_EQ(aborted.reason, LabelOf(EngineErrorKind::kOverflow));

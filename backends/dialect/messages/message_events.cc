@@ -38,6 +38,8 @@ bool SeeText(JsonScanner& scanner, StreamFacts* facts) {
   // The text may become part of another engine's prompt.
   if (!scanner.TakeString(&text) || !EscapesAreWhole(text)) return false;
   facts->has_text |= !text.empty();
+  // A prompt takes the first text only.
+  facts->other_text |= !facts->content.empty() && !text.empty();
   if (facts->content.empty()) facts->content = text;
   return true;
 }
@@ -52,9 +54,14 @@ bool SeeKind(JsonScanner& scanner, absl::string_view text_kind, StreamFacts* fac
 
 // A delta of a block, or of the message as a whole.
 bool ScanDelta(JsonScanner& scanner, StreamFacts* facts) {
+  bool text_seen = false;
   return scanner.ForEachMember([&](absl::string_view key) {
     if (key == "type") return SeeKind(scanner, "text_delta", facts);
-    if (key == "text") return SeeText(scanner, facts);
+    if (key == "text") {
+      // Readers of JSON differ in which of two members with one name they take.
+      facts->other_text |= std::exchange(text_seen, true);
+      return SeeText(scanner, facts);
+    }
     if (key == "thinking" || key == "partial_json") return SeeOtherText(scanner, facts);
     if (key != "stop_reason") return scanner.Skip();
     std::string reason;

@@ -19,7 +19,7 @@ constexpr std::array<absl::string_view, kResumeLabels.size()> kBarTexts = {
     "the request binds the answer's format or length",
     "the answer repeats the prompt",
     "the prompt is not plain text with the model's own template",
-    "it holds more than plain text",
+    "it holds more than plain text, or half of a character",
     "it is too long to be kept",
     "no other engine can continue a message",
     "it failed too often",

@@ -42,6 +42,16 @@ TEST(MessageEvents, DeltasOfTextThinkingAndInputAreText) {
   }
 }
 
+TEST(MessageEvents, ASecondTextInADeltaIsOtherText) {
+  const auto read = [](const std::string& more) {
+    return Read(R"({"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"q")" + more + "}}");
+  };
+  EXPECT_FALSE(read("").other_text);
+  EXPECT_TRUE(read(R"(,"text":"r")").other_text);
+  EXPECT_TRUE(read(R"(,"text":"")").other_text);
+  EXPECT_TRUE(read(R"(},"delta":{"type":"text_delta","text":"r")").other_text);
+}
+
 TEST(MessageEvents, TheReasonOfTheEndComesInOpenAisWords) {
   const auto reason = [](const std::string& word) {
     const StreamFacts facts =

@@ -15,11 +15,12 @@ MODEL = "voice-1"
 class RealtimeEngine:
     """Each text comes back as `echo: TEXT`, each binary message as it is. `close`, `stop`, `silent` and `flood` are orders."""
 
-    def __init__(self, name=MODEL, refuse=None, metrics=None):
+    def __init__(self, name=MODEL, refuse=None, metrics=None, falsify=None):
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.name = name
         self.refuse = refuse  # A status in place of a WebSocket.
+        self.falsify = falsify or {}  # Header fields of the handshake's answer in place of its own.
         self.metrics = metrics  # The text of /metrics, of an engine that has some.
         self.heads = []
         self.open = 0
@@ -43,7 +44,7 @@ class RealtimeEngine:
 
     async def _serve(self):
         self._stop = asyncio.Event()
-        async with serve(self._talk, "127.0.0.1", self.port, process_request=self._page, max_size=None,
+        async with serve(self._talk, "127.0.0.1", self.port, process_request=self._page, process_response=self._falsify, max_size=None,
                          select_subprotocol=lambda _, offered: "realtime" if "realtime" in offered else None):
             self._ready.set()
             await self._stop.wait()
@@ -52,6 +53,13 @@ class RealtimeEngine:
         data = json.dumps(body).encode()
         head = Headers([("content-type", "application/json"), ("content-length", str(len(data))), ("connection", "close")])
         return Response(status, http.HTTPStatus(status).phrase, head, data)
+
+    def _falsify(self, _, request, response):
+        for name, value in self.falsify.items():
+            if name in response.headers:
+                del response.headers[name]
+            response.headers[name] = value
+        return response
 
     def _page(self, connection, request):
         path = request.path.split("?")[0]

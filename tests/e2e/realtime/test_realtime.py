@@ -211,6 +211,25 @@ def test_failed_handshakes_do_not_take_a_healthy_engine_down(folder):
         assert "replica is down" not in router.log() and "probation" not in router.log()
 
 
+@pytest.mark.parametrize("falsify", [{"Sec-WebSocket-Accept": "AAAA"}, {"Sec-WebSocket-Protocol": "evil"},
+                                     {"Sec-WebSocket-Extensions": "x-evil"}], ids=lambda fields: next(iter(fields)).lower())
+def test_a_handshake_that_does_not_fit_the_offer_fails(folder, voice, falsify):
+    with RealtimeEngine(falsify=falsify) as bad:
+        with Router(folder, config=replicas([bad])) as router:
+            answer = refused(router)
+            assert answer.status_code == 502 and b"handshake" in answer.body, answer.body
+            router.wait_for_count("penstock_engine_errors_total", 1, kind="garbage")
+            assert router.wait_for_nothing().sum("penstock_replica_up") == 1
+            assert router.metrics().sum("penstock_realtime_total") == 0
+        with Router(folder, config=replicas([bad, voice])) as router:
+            router.wait_for_count("penstock_replica_up", 2)
+            for _ in range(4):
+                with link(router) as client:
+                    client.send("hello")
+                    assert client.recv(timeout=20) == "echo: hello"
+            assert router.metrics().sum("penstock_engine_errors_total", kind="garbage") > 0
+
+
 def test_a_handshake_that_an_engine_forbids_has_no_endpoint(folder):
     with RealtimeEngine(refuse=403) as engine, Router(folder, config=replicas([engine])) as router:
         assert refused(router).status_code == 404
