@@ -12,6 +12,9 @@ namespace {
 // The share of the present amount that rounding may take it below zero: 2^-53 per operation, for millions of them.
 constexpr double kRounding = 1e-6;
 
+// Sums below this part of the most that a pool held are compared with that part.
+constexpr double kSmallPart = 1e-5;
+
 // Seconds. Older contributions are not extrapolated further.
 constexpr double kOldest = 2;
 // The members that live, as a multiple of those that were expected to. Beyond, it is the line through two horizons that
@@ -121,21 +124,21 @@ void PoolGrowth::Replace(const GrowthVector& before, Instant made_before, const 
   made_sum_ += (made - made_before).seconds();
 }
 
-double PoolGrowth::Disagreement(const PoolGrowth& recounted) const {
+double PoolGrowth::Disagreement(const PoolGrowth& recounted, double capacity) const {
   if (members_ != recounted.members_) return 1;
   double largest = 0;
-  const auto compare = [&largest](double sum, double other) {
-    const double size = std::max(std::abs(sum), std::abs(other));
+  const auto compare = [&largest](double sum, double other, double most) {
+    const double size = std::max({std::abs(sum), std::abs(other), kSmallPart * most});
     if (size > 0) largest = std::max(largest, std::abs(sum - other) / size);
   };
-  compare(shared_, recounted.shared_);
+  compare(shared_, recounted.shared_, capacity);
   // A horizon that almost no member reaches is compared with the present: its own sum is rounding.
   const double variance = *std::max_element(recounted.variance_.begin(), recounted.variance_.end());
   for (int i = 0; i < kHorizons; ++i) {
-    compare(mean_[0] + mean_[i], recounted.mean_[0] + recounted.mean_[i]);
-    compare(variance + variance_[i], variance + recounted.variance_[i]);
+    compare(mean_[0] + mean_[i], recounted.mean_[0] + recounted.mean_[i], capacity);
+    compare(variance + variance_[i], variance + recounted.variance_[i], capacity * capacity);
   }
-  compare(made_sum_, recounted.made_sum_);
+  compare(made_sum_, recounted.made_sum_, 0);
   return largest;
 }
 

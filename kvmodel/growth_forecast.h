@@ -114,8 +114,9 @@ class PoolGrowth {
   // added.
   int64_t shortfalls() const { return shortfalls_; }
   // The largest difference of a sum from its counterpart in `recounted`. A share of the pool's present amount or its
-  // largest variance; 1 where the members differ in number. Rounding stays below 1e-6. Costs O(horizons).
-  double Disagreement(const PoolGrowth& recounted) const;
+  // largest variance; 1 where the members differ in number. Large members leave their rounding behind, so a small sum
+  // is compared with a part of `capacity`, the most that the pool held. Rounding stays below 1e-6. Costs O(horizons).
+  double Disagreement(const PoolGrowth& recounted, double capacity = 0) const;
 
  private:
   void CountShortfall(const GrowthVector& removed);

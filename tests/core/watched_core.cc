@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "router/core/contract/event_log.h"
+#include "router/core/penstock_core.h"
 
 namespace penstock::testing {
 namespace {
@@ -164,7 +165,11 @@ void WatchedCore::CheckAfter(const Event& event) {
 }
 
 void WatchedCore::CheckView(const CoreView& view) {
-  Expect(view.counters.book_drifts == 0, "every book is the sum of its members");
+  if (view.counters.book_drifts > 0) {
+    const auto* core = dynamic_cast<const PenstockCore*>(core_.get());
+    Expect(false,
+           absl::StrCat("every book is the sum of its members, but ", core != nullptr ? core->CheckBooks() : ""));
+  }
   int64_t waiting = 0;
   Bytes bytes{0};
   std::vector<int64_t> running(fleet.replicas.size(), 0);

@@ -151,6 +151,26 @@ TEST(PoolGrowth, ARemovalWithoutAnAddIsCountedAndDisagrees) {
   EXPECT_GT(pool.Disagreement(recounted), 0.1);
 }
 
+TEST(PoolGrowth, TheRoundingOfALargeMemberThatLeftIsNoDisagreement) {
+  const SurvivalCurve curve = Halving();
+  GrowthMember huge = MemberOf(100'000'000, 20, 100'000'000);
+  huge.curve = &curve;
+  huge.prompt_sigma = 0.3;
+  const GrowthVector small = ContributionOf(MemberOf(3, 0, 50));
+  PoolGrowth pool;
+  pool.Add(small, kStart);
+  for (int i = 0; i < 20; ++i) {
+    pool.Add(ContributionOf(huge), kStart);
+    pool.Remove(ContributionOf(huge), kStart);
+    huge.prompt = huge.prompt * 0.9 + 0.1;
+  }
+  PoolGrowth recounted;
+  recounted.Add(small, kStart);
+  EXPECT_LT(pool.Disagreement(recounted, pool.Sum() + ContributionOf(huge).mean[0]), 1e-6);
+  recounted.Add(small, kStart);
+  EXPECT_GT(pool.Disagreement(recounted, 1e9), 0.1) << "a member too many is one at any size";
+}
+
 TEST(PoolGrowth, BoundAtAHorizonNeverPassesThePeak) {
   const SurvivalCurve curve = Halving();
   PoolGrowth pool;

@@ -73,13 +73,13 @@ std::string BookCheck::FirstPoolDrift() const {
     const PoolGrowth& growth = rooms_.fleet.pool(id).growth();
     const std::string name = absl::StrCat("pool ", rooms_.fleet.pool(id).spec().name);
     if (sums[i].growth.members() != growth.members()) return name + ": the forecast counts other members than run";
-    if (growth.shortfalls() > 0 || growth.Disagreement(sums[i].growth) > kRounding) {
+    const double capacity = rooms_.fleet.pool(id).spec().capacity.AsDouble();
+    if (growth.shortfalls() > 0 || growth.Disagreement(sums[i].growth, capacity) > kRounding) {
       return name + ": the forecast is not the sum of its members";
     }
     if (sums[i].lending != rooms_.fleet.pool(id).lending()) return name + ": the loans are not those of its streams";
     const double yielding = rooms_.fleet.pool(id).yielding().held();
-    if (std::abs(sums[i].yielding - yielding) >
-        kRounding * std::max(1.0, rooms_.fleet.pool(id).spec().capacity.AsDouble()))
+    if (std::abs(sums[i].yielding - yielding) > kRounding * std::max(1.0, capacity))
       return name + ": evictable classes hold other memory than counted";
     if (sums[i].held != ledger.balance(id).held) return name + ": the ledger holds other memory than the requests";
     if (sums[i].promised != ledger.balance(id).promised)
