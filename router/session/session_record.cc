@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
+#include "router/session/state/preparation.h"
 #include "router/telemetry/engine_metrics.h"
 #include "router/tracing/begin_trace.h"
 #include "router/tracing/trace_ids.h"
@@ -75,19 +76,13 @@ LiveRequest SessionRecord::Describe() const {
   return live;
 }
 
-std::string SessionRecord::ConfiguredModel() const {
-  const FleetBook& book = state_.fleet->book;
-  const std::optional<ModelId> model = book.ModelByName(state_.facts().model);
-  return model ? book.fleet().models[model->value()].name : state_.facts().model;
-}
-
 void SessionRecord::End(RequestOutcome outcome, absl::string_view reason) {
   if (std::exchange(ended_, true)) return;
   if (outcome != RequestOutcome::kOk) delivery_.OnEnd(/*ended_well=*/false);
   RequestRecord record;
   record.request_id = state_.request.id;
   record.endpoint = std::string(TraitsOf(state_.request.endpoint).label);
-  record.model = ConfiguredModel();
+  record.model = std::string(ModelNameIn(*state_.fleet, state_.facts().model));
   record.service_class = state_.prepared.service_class.name;
   record.tenant = state_.prepared.caller.name;
   record.replica = state_.ReplicaName();

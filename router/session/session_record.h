@@ -46,8 +46,6 @@ class SessionRecord {
   // The names that every entry has.
   DecisionEntry EntryOf(DecisionEntry::Kind kind) const;
   void LogEnd(const RequestRecord& record);
-  // The name that the configuration or an engine gives the model, where the client used another.
-  std::string ConfiguredModel() const;
   // Hands the spans of the request over, if it is traced.
   void EndTrace(const RequestRecord& record);
   void TraceForward(RequestTrace& trace);

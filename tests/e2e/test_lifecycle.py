@@ -255,7 +255,7 @@ def test_a_receipt_is_given_on_demand(folder):
 def classed(folder):
     with Engine(folder) as engine:
         config = replicas([engine]) + (
-            f"models: [{{name: {engine.model}, class: background}}]\n"
+            f"models: [{{name: another}}, {{name: {engine.model}, class: background}}]\n"
             "classes: {batch: {ttft: 1h, tpot: 1s, queue: 1h}}\n"
             "tenants:\n"
             "  - {name: quick, keys: [key-quick], class: interactive}\n"

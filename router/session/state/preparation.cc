@@ -77,7 +77,7 @@ std::optional<ApiError> PickClass(const SessionRequest& request, const FleetView
   const absl::string_view named = request.inside != nullptr ? absl::string_view(request.inside->service_class)
                                                             : FindHeader(*request.headers, kClassHeader);
   const ClassNames names{named, prepared.facts.service_tier, prepared.caller.service_class,
-                         ClassOfModel(fleet.config(), fleet.book.fleet().models[prepared.model.value()].name)};
+                         ClassOfModel(fleet.config(), ModelNameIn(fleet, prepared.facts.model))};
   auto chosen = ChooseClass(fleet.config().classes, names, prepared.caller.max_class);
   if (ApiError* bad = std::get_if<ApiError>(&chosen)) return std::move(*bad);
   prepared.service_class = std::get<ClassChoice>(std::move(chosen));
@@ -115,6 +115,11 @@ std::optional<ApiError> PrepareInside(Endpoint endpoint, const FleetView& fleet,
 }
 
 }  // namespace
+
+absl::string_view ModelNameIn(const FleetView& fleet, absl::string_view name) {
+  const std::optional<ModelId> model = fleet.book.ModelByName(name);
+  return model ? absl::string_view(fleet.book.fleet().models[model->value()].name) : name;
+}
 
 std::optional<ApiError> CheckPath(const SessionRequest& request, absl::string_view pseudonym) {
   if (!PassedBefore(*request.headers, pseudonym)) return std::nullopt;

@@ -62,6 +62,10 @@ struct PreparedRequest {
   std::optional<ReplicaId> home;  // The only replica that can serve it: that keeps a response.
 };
 
+// The name by which the fleet knows a model that a client names; the client's own where it knows none. A view of
+// either.
+absl::string_view ModelNameIn(const FleetView& fleet, absl::string_view name);
+
 // The checks in their order; each fills its part of `prepared`, and an error ends the request. The caller scans the
 // body in between.
 std::optional<ApiError> CheckPath(const SessionRequest& request, absl::string_view pseudonym);
