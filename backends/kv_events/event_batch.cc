@@ -133,7 +133,7 @@ class BatchReader {
         if (levels_.size() == kFieldLevel) draft_.event.blocks.push_back(*value);
         break;
       case Field::kParent:
-        draft_.event.parent = *value;
+        draft_.event.parent = value;
         break;
       case Field::kBlockSize:
         draft_.event.block_size = static_cast<int64_t>(*value);

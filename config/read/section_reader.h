@@ -115,8 +115,8 @@ class SectionReader {
   }
   template <class Section>
   void Read(Name key, std::vector<Section>& sections, const ListForm&) {
-    constexpr size_t most = std::same_as<Section, TenantConfig> ? kMostTenants : kMostListed;
-    std::vector<MapReader> maps = map_.ReadMaps(key, KeyNames<Section>(), most);
+    constexpr size_t kMost = std::same_as<Section, TenantConfig> ? kMostTenants : kMostListed;
+    std::vector<MapReader> maps = map_.ReadMaps(key, KeyNames<Section>(), kMost);
     for (const MapReader& map : maps) {
       Section section = DefaultOf<Section>();
       ReadSection(draft_, map, section);

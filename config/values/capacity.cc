@@ -157,9 +157,9 @@ GpuUsers UsersOfGpus(const Config& config) {
 }
 
 const std::vector<const ReplicaConfig*>& ReplicasOn(const GpuUsers& users, absl::string_view gpu) {
-  static const std::vector<const ReplicaConfig*> kNone;
+  static const std::vector<const ReplicaConfig*> none;
   const auto found = users.find(gpu);
-  return found == users.end() ? kNone : found->second;
+  return found == users.end() ? none : found->second;
 }
 
 GpuDemand DemandOn(const Config& config, const GpuConfig& gpu, const std::vector<const ReplicaConfig*>& users) {

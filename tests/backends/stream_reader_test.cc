@@ -256,7 +256,8 @@ TEST(ReadStreamEvent, TextThatOneContentCannotRepeatIsOtherText) {
   for (const char* choices : {R"([{"index":0,"delta":{"role":"assistant","content":"q"},"finish_reason":null}])",
                               R"([{"delta":{"content":"q"}}])", R"([{"index":null,"text":"q"}])",
                               R"([{"index":0,"delta":{"content":""}},{"index":0,"delta":{"content":"q"}}])"}) {
-    const StreamFacts facts = ReadData(Endpoint::kChat, std::string(R"({"choices":)") + choices + "}");
+    const OwnedEvent event{"", std::string(R"({"choices":)") + choices + "}", ""};
+    const StreamFacts facts = Read(Endpoint::kChat, event);
     EXPECT_EQ(facts.content, "q") << choices;
     EXPECT_FALSE(facts.other_text) << choices;
   }

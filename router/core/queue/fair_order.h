@@ -23,7 +23,8 @@ namespace penstock {
 
 // The earliest place first.
 struct EarlierPlace {
-  using is_transparent = void;  // Finds a place for a request that it may not change.
+  // Finds a place for a request that it may not change.
+  using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard's name.
   bool operator()(const RequestState* a, const RequestState* b) const {
     return std::pair(a->waiting.place, a->sequence) < std::pair(b->waiting.place, b->sequence);
   }
