@@ -200,18 +200,19 @@ void WatchedCore::CheckView(const CoreView& view) {
   CheckNothingWaitsForAnIdleReplica(view);
 }
 
-bool WatchedCore::FitsAlone(const OpenRequest& request, const ReplicaSpec& spec) const {
+bool WatchedCore::FitsAlone(const OpenRequest& request, const ReplicaSpec& spec, const CoreView& view) const {
   const Tokens prompt = request.arrived.prompt + Tokens(request.generated);
   if (spec.max_context > Tokens(0) && prompt >= spec.max_context) return false;
   return std::all_of(spec.pools.begin(), spec.pools.end(), [&](const PoolShare& share) {
-    return share.footprint.Of(prompt) <= fleet.pools[share.pool.value()].capacity;
+    const Amount others = view.pools[share.pool.value()].foreign;
+    return share.footprint.Of(prompt) <= fleet.pools[share.pool.value()].capacity - others;
   });
 }
 
-// An idle replica takes waiting requests, unless something is due at once. A request that failed there may go
-// elsewhere, and one that fits elsewhere only holds back those behind it. A parked stream is not due yet. A replica
-// whose node is closed is spared while another one serves the model, and so is one that was found slow or still. The
-// check fails only where there is none of these.
+// An idle replica takes waiting requests, unless something is due at once, or others left it no room. A request that
+// failed there may go elsewhere, and one that fits elsewhere only holds back those behind it. A parked stream is not
+// due yet. A replica whose node is closed is spared while another one serves the model, and so is one that was found
+// slow or still. The check fails only where there is none of these.
 void WatchedCore::CheckNothingWaitsForAnIdleReplica(const CoreView& view) {
   const std::optional<Instant> next = core_->NextDeadline();
   if (!variant_.gpu_wide || !broken_.empty() || (next && *next <= now)) return;
@@ -234,7 +235,7 @@ void WatchedCore::CheckNothingWaitsForAnIdleReplica(const CoreView& view) {
         // A prompt that another replica computes is not computed again.
         if (wait && (wait->reason == WaitReason::kParked || wait->reason == WaitReason::kFirstPrefill)) continue;
         first = &request;
-        all_fit = all_fit && !request.avoids && FitsAlone(request, spec);
+        all_fit = all_fit && !request.avoids && FitsAlone(request, spec, view);
       }
       if (first == nullptr || !all_fit) continue;
       const std::optional<WaitView> wait = core_->WaitOf(first->arrived.request);

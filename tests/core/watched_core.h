@@ -83,7 +83,7 @@ class WatchedCore {
   void CheckView(const CoreView& view);
   void CheckPools(const CoreView& view, bool anything_runs);
   void CheckNothingWaitsForAnIdleReplica(const CoreView& view);
-  bool FitsAlone(const OpenRequest& request, const ReplicaSpec& spec) const;
+  bool FitsAlone(const OpenRequest& request, const ReplicaSpec& spec, const CoreView& view) const;
 
   const PenstockVariant variant_;
   const std::unique_ptr<AdmissionCore> core_;

@@ -141,8 +141,10 @@ class PoolState {
   }
   void Update(Membership& member, const GrowthVector& contribution, Instant now) {
     growth_.Replace(member.contribution, member.made, contribution, now);
-    if (member.yields) yielding_.Change(contribution.mean[0] - member.contribution.mean[0]);
-    Count(contribution.mean[0] - member.contribution.mean[0], member.epoch);
+    // In floats the difference of a large member would lose its last digits.
+    const double change = double{contribution.mean[0]} - double{member.contribution.mean[0]};
+    if (member.yields) yielding_.Change(change);
+    Count(change, member.epoch);
     member.contribution = contribution;
     member.made = now;
   }

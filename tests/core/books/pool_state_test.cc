@@ -113,5 +113,15 @@ TEST(PoolState, CountsTheMemoryOfMembersThatYield) {
   EXPECT_EQ(pool.yielding().held(), 0);
 }
 
+TEST(PoolState, ALargeMemberThatYieldsLeavesNoRounding) {
+  PoolState pool;
+  Membership yields;
+  pool.Join(yields, Constant(12.25), /*yields=*/true, kPoolStart);
+  pool.Update(yields, Constant(10'293'661), kPoolStart);
+  EXPECT_EQ(pool.yielding().held(), 10'293'661);
+  pool.Leave(yields);
+  EXPECT_EQ(pool.yielding().held(), 0);
+}
+
 }  // namespace
 }  // namespace penstock
