@@ -34,7 +34,7 @@ Sleepers SleepersOn(const Config& config, const NodeConfig& node) {
                                     [&](const std::string& gpu) { return NodeOf(gpu) == node.id; });
     if (gpus == 0 || !MayKeepWeights(replica)) continue;
     const Bytes weights = HostMemoryPerGpu(config, replica, replica.model);
-    // The engine of a replica without a model may tell one.
+    // A replica without a model learns it from its engine.
     if (weights <= Bytes(0) && !replica.model.empty()) sleepers.unknown.push_back(replica.id);
     if (weights <= Bytes(0)) continue;
     sleepers.needed += weights * gpus;

@@ -37,9 +37,9 @@ struct CarriedLoad {
   bool at_least = false;  // Beyond the search's highest rate nothing was tried.
 };
 
-// A rate that leaves no request in the window passes. OutOfRange: the window is empty at the first rate, or
-// a later one is at every rate. InvalidArgument: the policy is unknown, or a window has no request whose first token an
-// idle fleet makes in time.
+// A rate that leaves no request in the window passes. OutOfRange: the window is empty at the first rate, or a later
+// window is empty at every rate. InvalidArgument: the policy is unknown, or a window has no request whose first token
+// an idle fleet makes in time.
 absl::StatusOr<CarriedLoad> FindCarriedLoad(const SimulationSetup& setup, const CarriedRequest& request);
 
 std::string CarriedJson(const CarriedLoad& load, const CarriedRequest& request);

@@ -40,8 +40,7 @@ double WorkPerSecond(const SimulatedFleetSpec& spec, size_t gpu);
 // own.
 PrefillWork NewPrefill(const SimulatedArrival& arrival, absl::flat_hash_set<uint64_t>& seen);
 
-// An idle fleet could make its first token within its TTFT goal, and its client stays as long as an answer on time may
-// take.
+// An idle fleet could make its first token within its TTFT goal, and its client stays for the longest answer on time.
 bool IsFeasible(const SimulatedFleetSpec& spec, const SimulatedArrival& arrival);
 
 // Upper bound on the share of feasible requests that are on time. It looks at each interval by itself. The prompts and

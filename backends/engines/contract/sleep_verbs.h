@@ -26,7 +26,7 @@ struct SleepTarget {
 struct VerbRequest {
   std::string path;
   std::string body;  // Empty: none.
-  // It does nothing but fail with status 400 while the engine runs requests: the verb is given up.
+  // An engine that runs requests refuses this request with status 400; the verb ends there.
   bool asks_idle = false;
   bool operator==(const VerbRequest&) const = default;
 };
