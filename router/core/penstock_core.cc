@@ -10,12 +10,6 @@
 #include "router/core/shares/elastic_use.h"
 
 namespace penstock {
-namespace {
-
-// Requests whose progress is forecast only are advanced this often: two samples of the streams that are seen.
-constexpr Duration kForecastTick = Duration::Milliseconds(50);
-
-}  // namespace
 
 PenstockCore::PenstockCore(CoreRules rules) : PenstockCore(rules.events_per_recount, rules.grey, std::move(rules)) {}
 
@@ -163,7 +157,7 @@ void PenstockCore::On(const ShutdownStarted&, Actions&) {
 void PenstockCore::On(const TimerFired&, Actions& actions) {
   pump_.RefuseLate(now_, actions);
   for (const ModelId model : adapters_.hopeless()) pump_.RefuseAll(model, Refusal::kAdapterFailed, now_, actions);
-  if (rooms_.running.unobserved() == 0) return;
+  if (!rooms_.running.TakeForecastTick(now_)) return;
   rooms_.placement.pairs.Review(now_);
   for (ReplicaState& replica : rooms_.fleet.replicas()) {
     if (replica.load.unobserved == 0) continue;
@@ -174,8 +168,7 @@ void PenstockCore::On(const TimerFired&, Actions& actions) {
 
 std::optional<Instant> PenstockCore::NextDeadline() const {
   Instant next = std::min(rooms_.fleet.ledger().NextSettle(), pump_.NextDue(now_));
-  next = std::min({next, residents_.NextDue(), adapters_.NextDue(), slow_.grey.NextDue()});
-  if (rooms_.running.unobserved() > 0) next = std::min(next, now_ + kForecastTick);
+  next = std::min({next, residents_.NextDue(), adapters_.NextDue(), slow_.grey.NextDue(), rooms_.running.NextDue()});
   if (next >= Instant::Never()) return std::nullopt;
   return next;
 }

@@ -48,6 +48,22 @@ TEST(CoreWaiting, TheCoreNamesTheModelsThatMemoryHoldsBackAndTheirUnusedMemory) 
   EXPECT_TRUE(stepper.core.FindMemoryWaits(stepper.now).models.empty());
 }
 
+TEST(CoreWaiting, BestEffortWaitsForOthersWhileSomeAreRefusedButNotForAnIdleReplica) {
+  FleetOptions options;
+  options.replicas = 2;
+  options.pool_tokens = 50'000;
+  CoreStepper stepper(MakeFleet(options));
+  for (const uint64_t id : {1, 2}) ASSERT_NE(Only<Forward>(stepper.Arrive(id, 30'000)), nullptr);
+  ASSERT_NE(Only<Park>(stepper.Arrive(3, 30'000)), nullptr);
+  ASSERT_NE(Only<Refuse>(stepper.RunTimers(stepper.now + Duration::Seconds(2))), nullptr);
+  // No replica can have its first token within the TTFT goal of 2 s.
+  ASSERT_NE(Only<Park>(stepper.Arrive(4, 45'000)), nullptr);
+  stepper.Send(FirstToken{RequestId(2)});
+  const std::vector<Action> idle = stepper.Finish(2, 5);
+  ASSERT_NE(Only<Forward>(idle), nullptr) << Text(idle);
+  EXPECT_EQ(Only<Forward>(idle)->request, RequestId(4));
+}
+
 TEST(CoreWaiting, ASmallRequestGoesPastALargeOneThatDoesNotFit) {
   FleetOptions options;
   options.pool_tokens = 4000;

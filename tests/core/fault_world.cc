@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "router/core/grey/grey_watch.h"
 #include "tests/core/drawn_fleet.h"
 
 namespace penstock::testing {
@@ -281,7 +282,8 @@ void FaultWorld::Calm() {
     }
   }
   core_.Expect(core_.open.empty(), "in calm every request ends");
-  core_.FireTimers(core_.now + Duration::Seconds(20), kTimersPerStep);
+  // The last timer may be the trial of a slow replica.
+  core_.FireTimers(core_.now + GreyWatch::kLongestPause, kTimersPerStep);
   core_.Send(TimerFired{});
   for (const PoolView& pool : core_.core().View(core_.now).pools) {
     core_.Expect(pool.draining == Amount(0), "in calm nothing stays draining");

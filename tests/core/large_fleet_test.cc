@@ -98,6 +98,29 @@ TEST(LargeFleet, AFreedReplicaOfAFullFleetTakesTheFirstThatWaits) {
   EXPECT_EQ(forward->request, RequestId(1001));
 }
 
+TEST(LargeFleet, ASearchComesToItsEndThoughProgressIsForecastOnly) {
+  CoreStepper stepper(MakeFleet(Large()));
+  RequestArrived event;
+  event.service_class = ClassId(1);
+  event.prompt = Tokens(400);
+  event.observed = false;
+  for (uint64_t id = 1; id <= kReplicas; ++id) {
+    event.request = RequestId(id);
+    stepper.Send(event);
+  }
+  // Its prompt fits everywhere. Only a try of each replica shows that the outputs do not.
+  event.request = RequestId(1001);
+  event.prompt = Tokens(430);
+  ASSERT_NE(Only<Park>(stepper.Send(event)), nullptr);
+  int timers = 0;
+  while (*stepper.core.NextDeadline() <= stepper.now) {
+    stepper.Send(TimerFired{});
+    ASSERT_LT(++timers, kReplicas);
+  }
+  EXPECT_GT(timers, 1) << "one event cannot search the fleet";
+  EXPECT_EQ(stepper.core.WaitOf(event.request)->reason, WaitReason::kMemory);
+}
+
 TEST(LargeFleet, AnOutageRefusesAWholeQueueInPieces) {
   CoreStepper stepper(MakeFleet(Large()));
   for (uint64_t id = 1; id <= kReplicas + 500; ++id) stepper.Arrive(id, 700);

@@ -8,7 +8,10 @@ void Pump::FindCandidates(ModelId model, Instant now) {
   Lane& lane = rooms_.waiting.lane(model);
   rooms_.reservations.Of(model, candidates_);
   const double running = lane.Running();
-  std::erase_if(candidates_, [&](const RequestState* r) { return !lane.ClassOf(*r).waiting.MayGo(*r, running); });
+  for (RequestState* request : candidates_) {
+    request->waiting.reservation.held_back = !lane.ClassOf(*request).waiting.MayGo(*request, running);
+  }
+  std::erase_if(candidates_, [](const RequestState* request) { return request->waiting.reservation.held_back; });
   lane.Candidates(first_, now);
   for (RequestState* request : first_) {
     if (!request->waiting.reservation.replica) candidates_.push_back(request);
@@ -98,9 +101,10 @@ void Pump::ExcuseBlocked(ModelId model) {
   Lane& lane = rooms_.waiting.lane(model);
   const bool idle = lane.Running() == 0;
   for (RequestState* request : blocked_) {
-    if (request->service.excused || request->waiting.best_effort || !rooms_.placement.TriedEverywhere(*request))
-      continue;
-    if (!idle && !rooms_.Stranded(*request)) continue;
+    if (request->service.excused || request->waiting.best_effort) continue;
+    const bool by_choice = request->waiting.company.replica.has_value();
+    const bool hopeless = rooms_.placement.TriedEverywhere(*request) && (idle || rooms_.Stranded(*request));
+    if (!by_choice && !hopeless) continue;
     lane.ClassOf(*request).waiting.Excuse(request);
     rooms_.work.SetUnfinished(model, true);
   }

@@ -59,14 +59,21 @@ struct Rooms {
     early.WaitsNoMore(request, now);
   }
 
-  // True: the request can be on time nowhere, and would take GPU time from others that are refused. Something runs, so
-  // an event will try it again.
+  // True: the request can be on time nowhere, and would take GPU time from others that are refused. No server is idle,
+  // and something runs, so an event will try it again.
   bool WaitsForOthers(const RequestState& request, Instant now) const {
     const ModelId model = request.arrived.model;
     if (!request.waiting.best_effort || request.waiting.reservation.replica) return false;
     if (waiting.lane(model).LateShareAt(now) <= kMostLate) return false;
     const std::vector<size_t>& replicas = servers.Of(model);
-    return std::any_of(replicas.begin(), replicas.end(), [this](size_t i) { return fleet.replicas()[i].busy(); });
+    const auto busy = [this](size_t i) { return fleet.replicas()[i].busy(); };
+    return std::any_of(replicas.begin(), replicas.end(), busy) && !HasIdleServer(model);
+  }
+
+  bool HasIdleServer(ModelId model) const {
+    const std::vector<size_t>& replicas = servers.Of(model);
+    return std::any_of(replicas.begin(), replicas.end(),
+                       [this](size_t i) { return fleet.replicas()[i].Placeable() && !fleet.replicas()[i].busy(); });
   }
 
   // True: running requests of classes below its own may have to make room for the waiting request.

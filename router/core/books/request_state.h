@@ -38,8 +38,9 @@ enum class RequestPhase : uint8_t {
 // The replica that has reserved memory for a waiting request.
 struct ReservationState {
   std::optional<ReplicaId> replica;
-  Instant next;          // None is looked for before.
-  bool by_mean = false;  // It would be refused soon: room by the mean is enough.
+  Instant next;            // None is looked for before.
+  bool by_mean = false;    // It would be refused soon: room by the mean is enough.
+  bool held_back = false;  // Its tenant is too far ahead: others that go before it are not bound.
 };
 
 // The replica whose prefill a waiting request waits for, because it shares a long prompt.
@@ -87,7 +88,7 @@ struct ServiceState {
   bool paid = false;        // It was dispatched, and its charge stands until it ends.
   bool queued = false;      // It stood in the queue since its arrival or its last try.
   bool guaranteed = false;  // The share of its class paid for it, or it was promoted: it gives way to nobody.
-  bool excused = false;     // It cannot be placed however few others are served: it holds no other tenant back.
+  bool excused = false;     // It waits by choice or cannot be placed at all: it holds no other tenant back.
 };
 
 // The part of a prompt that a replica was expected to have cached.

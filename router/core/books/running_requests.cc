@@ -8,6 +8,9 @@ namespace {
 
 // Requests ahead whose memory is fetched: of tens of thousands running requests none is in a cache any more.
 constexpr size_t kFetchAhead = 3;
+// Requests whose progress is forecast only are advanced this often: two samples of the streams that are seen. More
+// often, their replicas would open at each timer, and no search of a large fleet would come to its end.
+constexpr Duration kForecastTick = Duration::Milliseconds(50);
 // Seconds; keeps the count of steps finite.
 constexpr double kLeastAdvance = 1e-4;
 
@@ -176,6 +179,12 @@ void RunningRequests::CatchUp(ReplicaState& replica, size_t most, Instant now) {
     Refresh(at(i), replica, pace, now);
   }
   LimitCache(replica, nullptr);
+}
+
+bool RunningRequests::TakeForecastTick(Instant now) {
+  if (now < NextDue()) return false;
+  tick_due_ = now + kForecastTick;
+  return true;
 }
 
 void RunningRequests::AdvanceUnobserved(ReplicaState& replica, Instant now) {

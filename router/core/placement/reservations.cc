@@ -13,7 +13,7 @@ constexpr double kAsLarge = 0.75;
 }  // namespace
 
 void Reservations::Configure() {
-  for (const Reservation& reservation : reservations_) reservation.request->waiting.reservation.replica.reset();
+  for (const Reservation& reservation : reservations_) reservation.request->waiting.reservation = {};
   reservations_.clear();
   pools_.assign(fleet_.pools().size(), {});
 }
@@ -53,7 +53,7 @@ void Reservations::End(RequestState* request) {
   }
   std::erase_if(reservations_, [&](const Reservation& reservation) { return reservation.request == request; });
   request->waiting.reservation.replica.reset();
-  request->waiting.reservation.by_mean = false;
+  request->waiting.reservation.by_mean = request->waiting.reservation.held_back = false;
 }
 
 GrowthVector Reservations::GrowthFrom(Instant at, const RequestState& request, const ReplicaState& replica,
@@ -75,6 +75,7 @@ GrowthVector Reservations::GrowthFrom(Instant at, const RequestState& request, c
 const GrowthVector* Reservations::Against(const RequestState& newcomer, PoolId pool, Instant now) {
   ReservedPool& reserved = pools_[pool.value()];
   if (reserved.request == nullptr || reserved.request == &newcomer) return nullptr;
+  if (reserved.request->waiting.reservation.held_back) return nullptr;
   if (newcomer.arrived.service_class < reserved.request->arrived.service_class) return nullptr;
   if (newcomer.Prompt().AsDouble() >= kAsLarge * reserved.request->Prompt().AsDouble()) return nullptr;
   if (reserved.made == Instant() || now - reserved.made >= kFresh) {

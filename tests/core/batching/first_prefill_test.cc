@@ -52,6 +52,29 @@ TEST(FirstPrefill, ARequestWaitsForThePromptThatItSharesAndGoesWhereItIs) {
   EXPECT_EQ(Only<Forward>(opened)->replica, where);
 }
 
+TEST(FirstPrefill, ARequestThatWaitsByChoiceHoldsNoOtherTenantBack) {
+  Fleet fleet = Replicas(2);
+  fleet.fairness.mode = FairnessMode::kWeighted;
+  CoreStepper stepper(fleet);
+  ASSERT_EQ(Only<Forward>(stepper.Send(Question(1)))->replica, ReplicaId(0));
+  ASSERT_NE(Only<Park>(stepper.Send(Question(2))), nullptr);
+  const auto arrive = [&](uint64_t id) {
+    RequestArrived other = Question(id, 100, id * 10'000);
+    other.tenant = TenantId(7);
+    return stepper.Send(other);
+  };
+  ASSERT_NE(Only<Forward>(arrive(3)), nullptr);
+  ASSERT_NE(Only<Park>(arrive(4)), nullptr);
+  uint64_t there = 3;
+  for (uint64_t id = 5; id <= 40; ++id) {
+    ASSERT_NE(Only<Park>(arrive(id)), nullptr);
+    stepper.Finish(there, 5);
+    stepper.RunTimers(stepper.now);
+    ASSERT_EQ(stepper.core.View(stepper.now).queued_requests, 2) << "the idle replica takes request " << id - 1;
+    there = id - 1;
+  }
+}
+
 TEST(FirstPrefill, ARequestWithAnotherPromptDoesNotWait) {
   CoreStepper stepper(Replicas(2));
   const std::vector<Action> first = stepper.Send(Question(1));

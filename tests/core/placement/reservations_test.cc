@@ -68,6 +68,16 @@ TEST_F(ReservationsTest, AHigherClassIsNotBoundAndNeitherIsTheRequestItself) {
   EXPECT_TRUE(Fits(reserved));
 }
 
+TEST_F(ReservationsTest, ARequestThatItsTenantsShareHoldsBackBindsNobody) {
+  test_.Decoding(100, 100);
+  RequestState* reserved = Reserved(1, 700, 0);
+  EXPECT_FALSE(Fits(Newcomer(2, 300, 10)));
+  reserved->waiting.reservation.held_back = true;
+  EXPECT_TRUE(Fits(Newcomer(3, 300, 10)));
+  reservations().End(reserved);
+  EXPECT_FALSE(reserved->waiting.reservation.held_back);
+}
+
 TEST_F(ReservationsTest, AReservationThatEndsFreesItsPools) {
   RequestState* request = Reserved(1, 700, 0);
   EXPECT_FALSE(reservations().Free(test_.Replica()));

@@ -12,14 +12,18 @@ import pytest
 from batch_jobs import client_of, job_router, state_config
 from processes import BINARY, free_port, get, wait_until
 
-# rename() never returns while the file $HANG exists.
+# rename() never returns while the file $HANG exists. It makes the file $HUNG then.
 HANG = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 int rename(const char* from, const char* to) {
-  while (access(getenv("HANG"), F_OK) == 0) pause();
+  while (access(getenv("HANG"), F_OK) == 0) {
+    close(creat(getenv("HUNG"), 0600));
+    pause();
+  }
   int (*real)(const char*, const char*) = dlsym(RTLD_NEXT, "rename");
   return real(from, to);
 }
@@ -120,7 +124,8 @@ def hung(engine, tmp_path):
     port = free_port()
     config, log = tmp_path / "hung.yaml", tmp_path / "hung.log"
     config.write_text(f"listen: 127.0.0.1:{port}\n{state_config(tmp_path, [engine])}limits: {{drain_timeout: 500ms}}\n")
-    environment = {**os.environ, "LD_PRELOAD": str(tmp_path / "hang.so"), "HANG": str(tmp_path / "hang")}
+    environment = {**os.environ, "LD_PRELOAD": str(tmp_path / "hang.so"), "HANG": str(tmp_path / "hang"),
+                   "HUNG": str(tmp_path / "hung")}
     with open(log, "wb") as out:
         process = subprocess.Popen([BINARY, "serve", str(config)], stderr=out, env=environment)
     try:
@@ -128,7 +133,7 @@ def hung(engine, tmp_path):
         (tmp_path / "hang").touch()
         client = threading.Thread(target=try_upload, args=(f"http://127.0.0.1:{port}",))
         client.start()
-        wait_until(lambda: list((tmp_path / "state" / "uploads").iterdir()), 20, "the upload begins")
+        wait_until((tmp_path / "hung").exists, 20, "the call of the store hangs")
         yield process, log
     finally:
         process.kill()
