@@ -119,9 +119,11 @@ end_to_end() {
   workers=$(($(nproc) * 2))
   local again="--reruns=1"
   [ "$preset" = release ] || { workers="$(nproc)"; again="--reruns=0"; }
-  if [ "$marks" != long ]; then
-    end_to_end_part "$name" "$preset" -m "($marks) and not (alone or long)" -n "$workers" --dist loadfile "$again" "$@"
+  if [ "$marks" = long ]; then
+    end_to_end_part "$name" "$preset" -m long "$@"
+    return
   fi
+  end_to_end_part "$name" "$preset" -m "($marks) and not (alone or long)" -n "$workers" --dist loadfile "$again" "$@"
   end_to_end_part "$name, alone" "$preset" -m "($marks) and (alone or long)" "$@"
 }
 
