@@ -60,5 +60,10 @@ function(penstock_test name)
   # A test runs once per build: less work for the optimiser saves a quarter of its compile time.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
+  # A sanitizer makes a test four to five times slower.
+  set(timeout 300)
+  if(PENSTOCK_SANITIZE)
+    set(timeout 900)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${timeout})
 endfunction()

@@ -49,19 +49,23 @@ TEST(CoreWaiting, TheCoreNamesTheModelsThatMemoryHoldsBackAndTheirUnusedMemory) 
 }
 
 TEST(CoreWaiting, BestEffortWaitsForOthersWhileSomeAreRefusedButNotForAnIdleReplica) {
-  FleetOptions options;
-  options.replicas = 2;
-  options.pool_tokens = 50'000;
-  CoreStepper stepper(MakeFleet(options));
-  for (const uint64_t id : {1, 2}) ASSERT_NE(Only<Forward>(stepper.Arrive(id, 30'000)), nullptr);
-  ASSERT_NE(Only<Park>(stepper.Arrive(3, 30'000)), nullptr);
-  ASSERT_NE(Only<Refuse>(stepper.RunTimers(stepper.now + Duration::Seconds(2))), nullptr);
-  // No replica can have its first token within the TTFT goal of 2 s.
-  ASSERT_NE(Only<Park>(stepper.Arrive(4, 45'000)), nullptr);
-  stepper.Send(FirstToken{RequestId(2)});
-  const std::vector<Action> idle = stepper.Finish(2, 5);
-  ASSERT_NE(Only<Forward>(idle), nullptr) << Text(idle);
-  EXPECT_EQ(Only<Forward>(idle)->request, RequestId(4));
+  for (const int replicas : {2, 60}) {
+    FleetOptions options;
+    options.replicas = replicas;
+    options.pool_tokens = 50'000;
+    CoreStepper stepper(MakeFleet(options));
+    for (int id = 1; id <= replicas; ++id) {
+      ASSERT_NE(Only<Forward>(stepper.Arrive(static_cast<uint64_t>(id), 30'000)), nullptr);
+    }
+    for (uint64_t id = 101; id <= 110; ++id) ASSERT_NE(Only<Park>(stepper.Arrive(id, 30'000)), nullptr);
+    EXPECT_FALSE(stepper.RunTimers(stepper.now + Duration::Seconds(2)).empty()) << "they are refused as late";
+    // No replica can have its first token within the TTFT goal of 2 s.
+    ASSERT_NE(Only<Park>(stepper.Arrive(200, 45'000)), nullptr);
+    stepper.Send(FirstToken{RequestId(2)});
+    const std::vector<Action> idle = stepper.Finish(2, 5);
+    ASSERT_NE(Only<Forward>(idle), nullptr) << Text(idle);
+    EXPECT_EQ(Only<Forward>(idle)->request, RequestId(200));
+  }
 }
 
 TEST(CoreWaiting, ASmallRequestGoesPastALargeOneThatDoesNotFit) {

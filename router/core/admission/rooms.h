@@ -70,10 +70,17 @@ struct Rooms {
     return std::any_of(replicas.begin(), replicas.end(), busy) && !HasIdleServer(model);
   }
 
+  // True: a server of the model could begin at once. Of a large fleet, the emptiest of each kind and those that opened
+  // are looked at: O(kinds + opened).
   bool HasIdleServer(ModelId model) const {
     const std::vector<size_t>& replicas = servers.Of(model);
-    return std::any_of(replicas.begin(), replicas.end(),
-                       [this](size_t i) { return fleet.replicas()[i].Placeable() && !fleet.replicas()[i].busy(); });
+    const auto idle = [this](size_t i) { return fleet.replicas()[i].Placeable() && !fleet.replicas()[i].busy(); };
+    if (replicas.size() <= kSmallFleet) return std::any_of(replicas.begin(), replicas.end(), idle);
+    const FloorOrder::Groups& kinds = floors.OrderOf(model).groups();
+    const auto idle_kind = [&](const auto& kind) { return idle(kind.second.members.begin()->replica); };
+    const auto opened = [&](size_t i) { return idle(i) && std::binary_search(replicas.begin(), replicas.end(), i); };
+    return std::any_of(kinds.begin(), kinds.end(), idle_kind) ||
+           std::any_of(work.opened().begin(), work.opened().end(), opened);
   }
 
   // True: running requests of classes below its own may have to make room for the waiting request.

@@ -66,7 +66,7 @@ TEST_F(Yardsticks, NobodyHasMoreActiveTokensThanHindsightAllows) {
   for (const std::string& yaml : {PairOf("", ""), PairOf("", "slowdown: 3"), PairOf("max_seqs: 8", "")}) {
     for (const char* workload : {"generate:azure-conv", "generate:documents", "generate:bursts", "generate:fanout"}) {
       for (const char* policy : {"penstock", "informed:order=density,memory=present", "least_request"}) {
-        const bench::SimulationReport report = Simulated(yaml, workload, 8, 30, policy);
+        const bench::SimulationReport report = Simulated(yaml, workload, 8, 15, policy);
         EXPECT_LE(report.results.active_tokens_per_s, *report.hindsight_bound) << policy << " " << workload << yaml;
       }
     }
