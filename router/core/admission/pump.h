@@ -38,7 +38,7 @@ class Pump {
   size_t TryLane(ModelId model, Instant now, std::vector<Action>& actions);
   // Fills candidates_ with the requests of the lane to try, in order.
   void FindCandidates(ModelId model, Instant now);
-  // Requests that were looked at and wait by choice, or not for load alone, hold the tenants behind them back no more.
+  // Excuses requests that were looked at: those that wait by choice, and those that no lower load would help.
   void ExcuseBlocked(ModelId model);
   // Takes room from running requests for one that was tried everywhere. Returns the replica where the room is.
   std::optional<size_t> MakeRoom(const RequestState& request, Instant now, std::vector<Action>& actions);

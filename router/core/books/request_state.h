@@ -40,7 +40,7 @@ struct ReservationState {
   std::optional<ReplicaId> replica;
   Instant next;            // None is looked for before.
   bool by_mean = false;    // It would be refused soon: room by the mean is enough.
-  bool held_back = false;  // Its tenant is too far ahead: others that go before it are not bound.
+  bool held_back = false;  // Its tenant is too far ahead of others: it binds nobody.
 };
 
 // The replica whose prefill a waiting request waits for, because it shares a long prompt.

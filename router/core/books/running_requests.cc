@@ -8,8 +8,8 @@ namespace {
 
 // Requests ahead whose memory is fetched: of tens of thousands running requests none is in a cache any more.
 constexpr size_t kFetchAhead = 3;
-// Requests whose progress is forecast only are advanced this often: two samples of the streams that are seen. More
-// often, their replicas would open at each timer, and no search of a large fleet would come to its end.
+// Requests whose progress is forecast only are advanced this often: two samples of the streams that are seen. Without
+// the pause, each timer would open their replicas, and no search of a large fleet would come to its end.
 constexpr Duration kForecastTick = Duration::Milliseconds(50);
 // Seconds; keeps the count of steps finite.
 constexpr double kLeastAdvance = 1e-4;

@@ -45,9 +45,9 @@ class RunningRequests {
   // `reported`, or by the time of the first token where that is negative.
   void Finish(RequestState* request, Tokens reported);
 
-  // True: requests whose progress is forecast only are to be advanced now. The next tick is one period later.
+  // True: requests whose progress is forecast only are to be advanced now. The next time is kForecastTick later.
   bool TakeForecastTick(Instant now);
-  // When the next such tick is due; Never() without such requests.
+  // When they are to be advanced next; Never() without such requests.
   Instant NextDue() const { return unobserved_ > 0 ? tick_due_ : Instant::Never(); }
 
   // Requests whose progress is forecast only.
@@ -83,7 +83,7 @@ class RunningRequests {
   const Lending& lending_;
   std::vector<SharedMemory> shared_;  // One entry per replica.
   int64_t unobserved_ = 0;
-  Instant tick_due_;
+  Instant tick_due_;  // In the past where no request was unobserved of late.
   int64_t evictable_ = 0;
   CoreCounters hits_;              // The fields about cached prompts.
   std::vector<RequestId> movers_;  // Filled and emptied within one call.

@@ -4,9 +4,9 @@
 // present members. Another request joins such a pool only where the pool would hold both from that instant
 // on, with the confidence of the memory test. Before that instant the memory serves anybody, so little of it is idle.
 // Requests of a higher class and of about the same size are not bound. A reserved request that its tenant's share holds
-// back binds nobody: it could not take the room. Invariant: a pool is reserved for at most one
-// request. A request with a reservation waits, and every pool of its replica is reserved for it. Owned by Rooms.
-// Against is O(1), and O(horizons) once in kFresh.
+// back binds nobody: it could not take the room. Invariant: a pool is reserved for at most one request. A request with
+// a reservation waits, and every pool of its replica is reserved for it. Owned by Rooms. Against is O(1), and
+// O(horizons) once in kFresh.
 #ifndef PENSTOCK_ROUTER_CORE_PLACEMENT_RESERVATIONS_H_
 #define PENSTOCK_ROUTER_CORE_PLACEMENT_RESERVATIONS_H_
 
