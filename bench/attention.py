@@ -5,16 +5,11 @@ some seeds. The first figure has engines whose prompts take the same time per to
 the cost model.
 """
 
-import concurrent.futures
-import json
-import pathlib
 import statistics
-import subprocess
-import tempfile
 
-from policy_scenarios import ALL, ROOT
+from policy_scenarios import ALL
+from simulator import config_file, from_second, over_seeds, simulate
 
-PENSTOCK = ROOT / "build/release/penstock"
 POLICIES = ["penstock", "penstock:without=attention", "least_request", "dynamo_cost", "past_future"]
 SEEDS = [1, 2, 3]
 # Scenario, window, load over the knee, the knee of a linear engine.
@@ -22,39 +17,31 @@ ROWS = [("long-context", 0, 0.8, 1.04), ("long-context", 1, 0.8, 1.61), ("long-p
         ("ample", 0, 1.0, 2.95)]
 
 
-def linear(fleet, folder):
-    """A copy of the configuration whose engines are linear."""
+def linear(fleet):
+    """The configuration with linear engines."""
     text = fleet.read_text()
     assert "simulated: {}" in text, fleet
-    copy = pathlib.Path(folder) / fleet.name
-    copy.write_text(text.replace("simulated: {}", "simulated: {linear_prefill: true}"))
-    return copy
+    return text.replace("simulated: {}", "simulated: {linear_prefill: true}")
 
 
-def share(fleet, window, rate, policy, seed):
-    start = ["--from", f"{window.start}s"] if window.start else []
-    command = [PENSTOCK, "simulate", "--config", fleet, "--trace", window.trace, *start, "--duration",
-               f"{window.seconds}s", "--rate", f"{rate:.6g}", "--policy", policy, "--seed", seed, "--json"]
-    done = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)["feasible"]["on_time_share"]
+def share(row, kind, policy, seed):
+    name, index, load, knee = row
+    scenario = next(each for each in ALL if each.name == name)
+    window = scenario.windows[index]
+    with config_file(linear(scenario.fleet)) as copy:
+        result = simulate(copy if kind == "linear" else scenario.fleet, window.trace, from_=from_second(window.start),
+                          duration=f"{window.seconds}s", rate=f"{load * knee:.6g}", policy=policy, seed=seed)
+    return result["feasible"]["on_time_share"]
 
 
 def main():
-    scenarios = {scenario.name: scenario for scenario in ALL}
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        jobs = {}
-        for name, index, load, knee in ROWS:
-            window = scenarios[name].windows[index]
-            for kind, fleet in (("linear", linear(scenarios[name].fleet, folder)), ("quadratic", scenarios[name].fleet)):
-                for policy in POLICIES:
-                    jobs[name, index, kind, policy] = [pool.submit(share, fleet, window, load * knee, policy, seed)
-                                                       for seed in SEEDS]
-        shares = {job: 100 * statistics.mean(future.result() for future in futures) for job, futures in jobs.items()}
+    runs = [(row, kind, policy) for row in ROWS for kind in ("linear", "quadratic") for policy in POLICIES]
+    shares = {run: 100 * statistics.mean(found) for run, found in over_seeds(share, runs, SEEDS)}
     print("| window, load, in % on time | " + " | ".join(f"`{policy}`" for policy in POLICIES) + " |")
     print("|---|" + "---:|" * len(POLICIES))
-    for name, index, load, _ in ROWS:
-        cells = [f"{shares[name, index, 'linear', policy]:.1f} to {shares[name, index, 'quadratic', policy]:.1f}"
-                 for policy in POLICIES]
+    for row in ROWS:
+        name, index, load, _ = row
+        cells = [f"{shares[row, 'linear', policy]:.1f} to {shares[row, 'quadratic', policy]:.1f}" for policy in POLICIES]
         print(f"| {name} {index + 1}, {load:g}x | " + " | ".join(cells) + " |")
 
 

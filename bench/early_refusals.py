@@ -4,15 +4,11 @@ A row is one window at one load, the mean of three seeds. The knee of a window i
 finds. At and below the knee, refused clients come back once after their Retry-After.
 """
 
-import concurrent.futures
-import json
-import os
 import pathlib
-import subprocess
 
-from policy_scenarios import BURSTY, CONVERSATION, ROOT, SCENARIOS, STEADY, TRACES
+from policy_scenarios import BURSTY, CONVERSATION, SCENARIOS, STEADY, TRACES
+from simulator import from_second, in_parallel, simulate
 
-PENSTOCK = pathlib.Path(os.environ.get("PENSTOCK", ROOT / "build/release/penstock"))
 SEEDS = (1, 2, 3)
 LOADS = (0.5, 0.85, 0.95, 1.0, 1.25, 1.5, 2, 3)
 # Name, scenario, trace, start in seconds, knee, TTFT goal.
@@ -29,16 +25,15 @@ WINDOWS = [
     ("long prompts", "long-prompts", "generate:long-prompts", 0, 0.90, 5),
     ("long context", "long-context", TRACES / "mooncake_conversation_a.csv.gz", 0, 0.377, 5),
 ]
+# The policy of each kind of run, and its flags.
+KINDS = {"on": ("penstock",), "off": ("penstock:without=early",), "retry": ("penstock", "--retry")}
 
 
-def run(window, load, seed, policy, retry):
+def run(window, load, kind, seed):
     _, scenario, trace, start, knee, _ = window
-    command = [PENSTOCK, "simulate", "--config", SCENARIOS / f"{scenario}.yaml", "--trace", trace, "--duration", "300s",
-               "--rate", f"{knee * load:.6g}", "--seed", seed, "--policy", policy, "--json"]
-    command += ["--from", f"{start}s"] if start else []
-    command += ["--retry"] if retry else []
-    done = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)
+    policy, *flags = KINDS[kind]
+    return simulate(SCENARIOS / f"{scenario}.yaml", trace, *flags, duration="300s", rate=f"{knee * load:.6g}", seed=seed,
+                    policy=policy, from_=from_second(start))
 
 
 def row(window, load, runs):
@@ -72,16 +67,13 @@ def row(window, load, runs):
 def main():
     windows = [window for window in WINDOWS
                if str(window[2]).startswith("generate:") or pathlib.Path(window[2]).exists()]
-    kinds = {"on": ("penstock", False), "off": ("penstock:without=early", False), "retry": ("penstock", True)}
     print("| window | load | refused, off / on | median wait over TTFT goal, off / on | active tokens | on time, points | "
           "wrong refusals | came back and served |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for window in windows:
-            for load in LOADS:
-                jobs = {(kind, seed): pool.submit(run, window, load, seed, *kinds[kind]) for kind in kinds
-                        for seed in SEEDS if kind != "retry" or load <= 1}
-                print(row(window, load, {key: job.result() for key, job in jobs.items()}), flush=True)
+    for window in windows:
+        for load in LOADS:
+            jobs = [(window, load, kind, seed) for kind in KINDS for seed in SEEDS if kind != "retry" or load <= 1]
+            print(row(window, load, {job[2:]: result for job, result in in_parallel(run, jobs)}), flush=True)
 
 
 if __name__ == "__main__":

@@ -5,24 +5,19 @@ Every figure is the median of nine seeds. `alone` has the same bursts on an empt
 Jobs that an overloaded fleet delays end after the trace, so their tokens within it are a figure of their own.
 """
 
-import concurrent.futures
-import json
 import statistics
-import subprocess
 
-from policy_scenarios import ROOT
+from policy_scenarios import SCENARIOS
+from simulator import over_seeds, simulate
 
-PENSTOCK = ROOT / "build/release/penstock"
-CONFIG = ROOT / "bench/scenarios/jobs.yaml"
+CONFIG = SCENARIOS / "jobs.yaml"
 SEEDS = tuple(range(1, 10))
 RATES = (0.6, 1, 1.4, 1.8)
 RIVALS = ("penstock", "penstock:without=eviction", "penstock:without=newcomers", "threshold_gate", "cache_aware", "llmd_concurrency")
 
 
-def simulate(trace, policy, rate, seed):
-    command = [PENSTOCK, "simulate", "--config", CONFIG, "--trace", f"generate:{trace}", "--policy", policy, "--rate", rate,
-               "--seed", seed, "--duration", "600s", "--json"]
-    return json.loads(subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout)
+def run(trace, policy, rate, seed):
+    return simulate(CONFIG, f"generate:{trace}", policy=policy, rate=rate, seed=seed, duration="600s")
 
 
 def median(results, figure):
@@ -63,14 +58,13 @@ def main():
     print("| rate | policy | interactive on time | its p99 TTFT | over an empty fleet | background tokens | within the trace "
           "| its p99 TTFT | tokens computed again/s |")
     print("|---:|---|---:|---:|---:|---:|---:|---:|---:|")
-    runs = [(trace, policy, rate, seed) for rate in RATES for seed in SEEDS
+    runs = [(trace, policy, rate) for rate in RATES
             for trace, policy in [("users", "penstock")] + [("jobs", rival) for rival in RIVALS]]
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        results = dict(zip(runs, pool.map(lambda run: simulate(*run), runs)))
+    found = dict(over_seeds(run, runs, SEEDS))
     for rate in RATES:
-        seeds = {key: [results[(*key, rate, seed)] for seed in SEEDS] for key in {run[:2] for run in runs}}
         for policy in RIVALS:
-            row(rate, policy, seeds["jobs", policy], seeds["users", "penstock"], seeds["jobs", "penstock:without=eviction"])
+            row(rate, policy, found["jobs", policy, rate], found["users", "penstock", rate],
+                found["jobs", "penstock:without=eviction", rate])
 
 
 if __name__ == "__main__":

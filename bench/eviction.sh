@@ -6,4 +6,4 @@ cd "$(dirname "$0")/.."
 cmake --build build/release --target penstock >/dev/null
 python3 bench/eviction.py | python3 bench/topics.py eviction bursts bench/eviction.sh
 python3 bench/rooms/eviction_waits.py | python3 bench/topics.py eviction waits bench/eviction.sh
-python3 bench/two_classes.py | python3 bench/topics.py eviction two-classes bench/eviction.sh
+python3 bench/rooms/two_classes.py | python3 bench/topics.py eviction two-classes bench/eviction.sh

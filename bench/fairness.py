@@ -4,18 +4,14 @@
 none. Arrivals are drawn with a fixed seed.
 """
 
-import concurrent.futures
-import json
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 
 import policy_scenarios
-from policy_scenarios import ROOT
+from simulator import config_file, from_second, in_parallel, simulate
 
-PENSTOCK = ROOT / "build/release/penstock"
 SECONDS = 2000
 # Scenario and rates: about the knee, and 1.25 to 1.6 times of it.
 COSTS = [("flood", [1, 1.25, 1.5]), ("mixed", [3, 4, 5]), ("multi-model", [2, 3])]
@@ -52,12 +48,9 @@ def one_gpu(fairness, unit="tokens", apart=False):
     return text + f"classes: {{standard: {GOALS}, default: true}}}}\ntrace: {{models: {{'': llama-3.1-8b}}}}\n"
 
 
-def simulate(config, trace, *more):
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        file.write(config)
-        file.flush()
-        command = [PENSTOCK, "simulate", "--config", file.name, "--trace", trace, "--seed", "1", "--json", *more]
-        return json.loads(subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout)
+def run(text, trace, **options):
+    with config_file(text) as config:
+        return simulate(config, trace, seed=1, **options)
 
 
 def flood_table():
@@ -74,20 +67,16 @@ def flood_table():
                     ("flood at 25/s, `leads`", one_gpu("leads"), both),
                     ("flood at 25/s, `weighted`", one_gpu("weighted"), both),
                     ("flood at 25/s, `weighted`, charged by memory", one_gpu("weighted", "memory"), both)]
-            with concurrent.futures.ThreadPoolExecutor(2) as pool:
-                results = list(pool.map(lambda row: simulate(row[1], row[2]), rows))
-            for (name, _, _), result in zip(rows, results):
+            for (name, _, _), result in in_parallel(lambda _, text, trace: run(text, trace), rows):
                 quiet, flood = result["per_tenant"]["quiet"], result["per_tenant"].get("flood")
                 flooded = f"{100 * flood['on_time_share']:.1f} %" if flood else ""
                 print(f"| {name} | {prompt or 'drawn'} | {quiet['ttft_s']['p50']:.3f} s | {quiet['ttft_s']['p99']:.3f} s "
                       f"| {100 * quiet['on_time_share']:.1f} % | {flooded} | {result['active_tokens_per_s']:.0f} |")
 
 
-def cost_row(job):
-    scenario, window, rate, fairness = job
-    start = ["--from", f"{window.start}s"] if window.start else []
-    config = f"fairness: {fairness}\n" + scenario.fleet.read_text()
-    return simulate(config, window.trace, *start, "--duration", f"{COST_SECONDS}s", "--rate", rate)
+def cost_row(scenario, window, rate, fairness):
+    text = f"fairness: {fairness}\n" + scenario.fleet.read_text()
+    return run(text, window.trace, from_=from_second(window.start), duration=f"{COST_SECONDS}s", rate=rate)
 
 
 def cost_table():
@@ -98,9 +87,7 @@ def cost_table():
     for name, rates in COSTS:
         scenario = next(each for each in policy_scenarios.ALL if each.name == name)
         jobs += [(scenario, scenario.windows[0], rate, fairness) for rate in rates for fairness in kinds]
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(cost_row, jobs))
-    for (scenario, window, rate, fairness), result in zip(jobs, results):
+    for (scenario, window, rate, fairness), result in in_parallel(cost_row, jobs):
         if fairness == "none":
             base = result["active_tokens_per_s"]
         active = f"{base:.0f}/s" if fairness == "none" else f"{100 * result['active_tokens_per_s'] / base - 100:+.1f} %"

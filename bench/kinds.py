@@ -7,17 +7,13 @@ Table `padding`: one tenant in front of the fleet of `giants` makes its prompts 
 """
 
 import argparse
-import concurrent.futures
-import json
 import pathlib
 import random
-import statistics
-import subprocess
 import tempfile
 
-from policy_scenarios import RAG, ROOT, SCENARIOS, Window
+from policy_scenarios import RAG, SCENARIOS, Window
+from simulator import from_second, in_parallel, mean_of, over_seeds, simulate
 
-PENSTOCK = ROOT / "build/release/penstock"
 RIVALS = ["least_request", "cache_aware", "llmd_concurrency", "dynamo_cost"]
 AGENTS = "cc_agentic_6h_a.csv.gz"
 QUESTIONS = Window(RAG, 0, "rag")
@@ -41,11 +37,8 @@ ROWS = [
 
 def share(row, policy, part):
     _, scenario, window, rate, group, _ = row
-    start = ["--from", f"{window.start}s"] if window.start else []
-    command = [PENSTOCK, "simulate", "--config", next(SCENARIOS.rglob(f"{scenario}.yaml")), "--trace", window.trace, *start, "--duration",
-               f"{window.seconds * part:g}s", "--rate", rate, "--policy", policy, "--json"]
-    done = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
-    result = json.loads(done.stdout)
+    result = simulate(next(SCENARIOS.rglob(f"{scenario}.yaml")), window.trace, from_=from_second(window.start),
+                      duration=f"{window.seconds * part:g}s", rate=rate, policy=policy)
     by, _, name = group.partition(" ")
     return (result[by][name] if by else result["feasible"])["on_time_share"]
 
@@ -71,27 +64,20 @@ def padded_trace(folder, times, seed):
 
 
 def print_padding(part):
-    def run(job):
-        times, seed = job
-        command = [PENSTOCK, "simulate", "--config", next(SCENARIOS.rglob("giants.yaml")), "--trace", padded_trace(folder, times, seed),
-                   "--duration", f"{PADDING_SECONDS * part:g}s", "--json"]
-        done = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
-        return json.loads(done.stdout)["per_tenant"]
+    def run(times, seed):
+        return simulate(next(SCENARIOS.rglob("giants.yaml")), padded_trace(folder, times, seed),
+                        duration=f"{PADDING_SECONDS * part:g}s")["per_tenant"]
+
+    def on_time(tenant):
+        return lambda groups: 100 * groups[tenant]["on_time_share"]
 
     print("| prompts of one tenant in ten, times their need | its on time | its TTFT p50 | others on time |")
     print("|---|---:|---:|---:|")
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for times in PADDING:
-            runs = list(pool.map(run, [(times, seed) for seed in range(1, 6)]))
-
-            def mean(tenant, figure):
-                return statistics.mean(figure(each[tenant]) for each in runs)
-
-            def on_time(group):
-                return 100 * group["on_time_share"]
-
-            print(f"| {times} | {mean('padded', on_time):.1f} % | {mean('padded', lambda g: g['ttft_s']['p50']):.2f} s "
-                  f"| {mean('plain', on_time):.1f} % |", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for (times,), results in over_seeds(run, [(times,) for times in PADDING], range(1, 6)):
+            mean = mean_of(results)
+            print(f"| {times} | {mean(on_time('padded')):.1f} % | {mean(lambda r: r['padded']['ttft_s']['p50']):.2f} s "
+                  f"| {mean(on_time('plain')):.1f} % |", flush=True)
 
 
 def main():
@@ -103,8 +89,7 @@ def main():
         print_padding(options.part)
         return
     jobs = [(row, policy) for row in ROWS for policy in ["penstock", f"penstock:without={row[5]}", *RIVALS]]
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        shares = dict(zip(jobs, pool.map(lambda job: share(*job, options.part), jobs)))
+    shares = dict(in_parallel(lambda row, policy: share(row, policy, options.part), jobs))
     print("| kind, in % on time | penstock | without | " + " | ".join(RIVALS) + " |")
     print("|---|---:|---:|" + "---:|" * len(RIVALS))
     for row in ROWS:

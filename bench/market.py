@@ -7,16 +7,11 @@ Table `turns`: five models that are busy in turn on a GPU with memory for three.
 Table `day`: the fewest H200 for the day of five real models (3B to 70B), in quarters: one model per GPU, awake, asleep.
 """
 
-import json
-import pathlib
-import subprocess
 import sys
-import tempfile
 
-from policy_scenarios import Window
+from policy_scenarios import SCENARIOS, Window
+from simulator import config_file, simulate
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-PENSTOCK = ROOT / "build/release/penstock"
 # Shape, bytes of its weights, and the seconds of a wake from host memory at 22 GB/s.
 SHAPES = [("qwen2.5-1.5b", 3.08e9, 0.3), ("qwen2.5-3b", 6.18e9, 0.3), ("qwen2.5-7b", 15.24e9, 0.69),
           ("qwen2.5-14b", 29.6e9, 1.35)]
@@ -63,20 +58,17 @@ def shared(count, gpus, ttft, host=None):
     return lines + classes(ttft)
 
 
-def simulate(lines, *options):
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        file.write("\n".join(lines) + "\n")
-        file.flush()
-        command = [PENSTOCK, "simulate", "--config", file.name, "--duration", HOUR, "--json", *options]
-        return json.loads(subprocess.run(command, check=True, text=True, capture_output=True).stdout)
+def run(lines, trace, *flags, **options):
+    with config_file("\n".join(lines) + "\n") as config:
+        return simulate(config, trace, *flags, duration=HOUR, **options)
 
 
 def workload(count):
-    return ["--trace", "generate:market" if count == 20 else f"generate:market-{count}"]
+    return "generate:market" if count == 20 else f"generate:market-{count}"
 
 
 def plan(count, ttft, sleeping):
-    found = simulate(planned(count, ttft, sleeping), *workload(count), "--plan", "--gpu", "h100")
+    found = run(planned(count, ttft, sleeping), workload(count), "--plan", gpu="h100")
     return {name: (found[name]["gpus"], found[name]["feasible_on_time_share"]) for name in ("dedicated", "colocated")}
 
 
@@ -97,8 +89,8 @@ def print_share():
     print("|---:|---:|---:|---:|---:|---:|---:|---:|")
     for ttft in GOALS:
         for gpus in (2, 3, 4, 5, 6):
-            for seed in ("1", "2", "3"):
-                result = simulate(shared(20, gpus, ttft), *workload(20), "--seed", seed)
+            for seed in (1, 2, 3):
+                result = run(shared(20, gpus, ttft), workload(20), seed=seed)
                 print(f"| {ttft} | {gpus} | {seed} | {100 * result['on_time_share']:.2f} % | "
                       f"{100 * result['feasible']['worst_model_on_time_share']:.2f} % | "
                       f"{sum(result['refused'].values())} | {result['sleep']['wakes']} | "
@@ -109,7 +101,7 @@ def print_host():
     print("| memory of the host | on time | worst model | refused | wakes | p50 TTFT | p99 TTFT |")
     print("|---:|---:|---:|---:|---:|---:|---:|")
     for host in (0, 800, 540, 270, 140, 30):
-        result = simulate(shared(20, 4, "10s", host), *workload(20), "--seed", "1")
+        result = run(shared(20, 4, "10s", host), workload(20), seed=1)
         print(f"| {f'{host} GB' if host else 'no bound'} | {100 * result['on_time_share']:.2f} % | "
               f"{100 * result['feasible']['worst_model_on_time_share']:.2f} % | "
               f"{sum(result['refused'].values())} | {result['sleep']['wakes']} | "
@@ -119,10 +111,10 @@ def print_host():
 def print_turns():
     print("| TTFT | on time | worst model | wakes | failed wakes |")
     print("|---:|---:|---:|---:|---:|")
-    scenario = (ROOT / "bench/scenarios/anti-phase.yaml").read_text()
+    scenario = (SCENARIOS / "anti-phase.yaml").read_text()
     for ttft in GOALS:
         lines = scenario.replace("ttft: 10s", f"ttft: {ttft}").splitlines()
-        result = simulate(lines, "--trace", "generate:rotation")
+        result = run(lines, "generate:rotation")
         print(f"| {ttft} | {100 * result['on_time_share']:.2f} % | "
               f"{100 * result['feasible']['worst_model_on_time_share']:.2f} % | {result['sleep']['wakes']} | "
               f"{result['sleep']['failed']} |", flush=True)
@@ -146,9 +138,9 @@ def print_day():
         for start in (0, 21600, 43200, 64800):
             window = Window(DAY, start, "multi-model")
             # The generated hour has eight times the rate of the day.
-            flags = ["--trace", window.trace, "--from", f"{window.start}.001s"]
-            flags += ["--rate", "1" if window.recorded else "0.12", "--plan", "--gpu", "h200"]
-            awake, asleep = (simulate(day_fleet(ttft, sleeping), *flags) for sleeping in (False, True))
+            rate = 1 if window.recorded else 0.12
+            awake, asleep = (run(day_fleet(ttft, sleeping), window.trace, "--plan", gpu="h200", from_=f"{window.start}.001s",
+                                 rate=rate) for sleeping in (False, True))
             print(f"| {ttft} | {window.name} | {asleep['dedicated']['gpus']} | {awake['colocated']['gpus']} | "
                   f"{asleep['colocated']['gpus']} | {100 * asleep['colocated']['feasible_on_time_share']:.2f} % |", flush=True)
 

@@ -8,17 +8,16 @@ waits for the trough behind the peak.
 """
 
 import argparse
-import concurrent.futures
-import json
 import math
 import pathlib
 import random
 import statistics
-import subprocess
+import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PENSTOCK = ROOT / "build/release/penstock"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from simulator import in_parallel, simulate  # noqa: E402
+
 RATE, LINES_PER_SECOND = 4, 64
 DAY_SECONDS, DAYS, BIN_SECONDS = 600, 2, 20
 SHORT_JOB, SHOULDER, TROUGH = 9000, 150, 510  # Lines, and seconds.
@@ -61,16 +60,14 @@ def lines(seed, begin, count):
         yield begin + max(0, i - 150) / LINES_PER_SECOND, "jobs", chance.randrange(115, 315), 100
 
 
-def simulate(folder, name, policy, seed, seconds, arrivals=streams, job=None, more=()):
+def run(folder, name, policy, seed, seconds, arrivals=streams, job=None, log=None):
     """`job`: the first second and the number of its lines; else it has too many lines for the time."""
     trace = pathlib.Path(folder) / f"{name}-{seed}.csv"
     begin, count = job or (0, LINES_PER_SECOND * seconds)
     rows = [*(arrivals(seed, seconds) if name != "job" else []), *(lines(seed, begin, count) if name != "alone" else [])]
     trace.write_text("arrival_s,model,tenant,prompt_tokens,output_tokens,class,max_output\n" + "".join(
         f"{at:.6f},,{kind},{prompt},{output},{kind},{output}\n" for at, kind, prompt, output in sorted(rows)))
-    command = [PENSTOCK, "simulate", "--config", f"{folder}/fleet.yaml", "--trace", trace, "--duration", f"{seconds}s", "--policy", policy,
-               "--seed", seed, "--json", *more]
-    return json.loads(subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout)
+    return simulate(f"{folder}/fleet.yaml", trace, duration=f"{seconds}s", policy=policy, seed=seed, log=log)
 
 
 def tokens_by_time(log):
@@ -100,7 +97,7 @@ def day(seeds, peak):
             found[name] = {"interactive": [], "jobs": []}, []
             for seed in seeds:
                 log = f"{folder}/{name}.log"
-                simulate(folder, name, "penstock", seed, DAYS * DAY_SECONDS, streams_of_days(peak), more=("--log", log))
+                run(folder, name, "penstock", seed, DAYS * DAY_SECONDS, streams_of_days(peak), log=log)
                 before = len(found[name][0]["jobs"]) * BIN_SECONDS
                 bins, ttft = tokens_by_time(log)
                 for kind, tokens in bins.items():
@@ -127,18 +124,17 @@ def held(seeds, peak):
     """A short job that runs at once, over a peak, and the same job in the trough behind the peak."""
     jobs = {"alone": None, "at once": (SHOULDER, SHORT_JOB), "held": (TROUGH, SHORT_JOB)}
 
-    def run(name, seed):
+    def one(name, seed):
         log = f"{folder}/{name}-{seed}.log"
-        simulate(folder, name, "penstock", seed, DAYS * DAY_SECONDS, streams_of_days(peak), jobs[name], ("--log", log))
+        run(folder, name, "penstock", seed, DAYS * DAY_SECONDS, streams_of_days(peak), jobs[name], log)
         bins, ttft = tokens_by_time(log)
         pathlib.Path(log).unlink()
         ran = [i * BIN_SECONDS for i, tokens in enumerate(bins["jobs"]) if tokens]
         return ran, [took for at, took in sorted(ttft)], [at for at, took in sorted(ttft)]
 
-    with tempfile.TemporaryDirectory(prefix="penstock-jobs-") as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with tempfile.TemporaryDirectory(prefix="penstock-jobs-") as folder:
         (pathlib.Path(folder) / "fleet.yaml").write_text(FLEET)
-        runs = {(name, seed): pool.submit(run, name, seed) for name in jobs for seed in seeds}
-        runs = {key: made.result() for key, made in runs.items()}
+        runs = dict(in_parallel(one, [(name, seed) for name in jobs for seed in seeds]))
     print("| job | the job runs, s | streams beside it | their p99 TTFT over alone | p99 TTFT of all streams | over alone, by seed | mean |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     for name in jobs:
@@ -174,9 +170,9 @@ def main():
     seeds = range(1, options.seeds + 1)
     keys = [("alone", "penstock"), ("job", "penstock"), *(("beside", policy) for policy in options.policies)]
     runs = [(name, policy, seed) for name, policy in keys for seed in seeds]
-    with tempfile.TemporaryDirectory(prefix="penstock-jobs-") as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with tempfile.TemporaryDirectory(prefix="penstock-jobs-") as folder:
         (pathlib.Path(folder) / "fleet.yaml").write_text(FLEET)
-        results = dict(zip(runs, pool.map(lambda run: simulate(folder, *run, options.seconds), runs)))
+        results = dict(in_parallel(lambda *each: run(folder, *each, options.seconds), runs))
     print("| policy | p99 TTFT over alone, by seed | mean | p50 over alone | of the idle tokens |")
     print("|---|---|---:|---:|---:|")
     for policy in options.policies:

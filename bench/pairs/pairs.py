@@ -4,18 +4,16 @@ bench/pairs/run.sh writes bench/results/pairs/pairs.md. Every figure is the medi
 Poisson arrivals, log-normal lengths.
 """
 
-import concurrent.futures
-import json
 import pathlib
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-PENSTOCK = ROOT / "build/release/penstock"
-SCENARIOS = ROOT / "bench/scenarios/pairs"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from policy_scenarios import SCENARIOS  # noqa: E402
+from simulator import over_seeds, simulate  # noqa: E402
+
 FLEETS = ("plain", "pairs-1-3", "pairs-2-2")
 SEEDS = (1, 2, 3)
 SECONDS = 300
@@ -38,11 +36,11 @@ def write_trace(path, chat, documents, seed):
     path.write_text("\n".join(["arrival_s,model,tenant,prompt_tokens,output_tokens", *lines]) + "\n")
 
 
-def simulate(folder, fleet, load, seed):
-    trace = folder / f"{load[0]}-{load[1]}-{seed}.csv"
-    command = [PENSTOCK, "simulate", "--config", SCENARIOS / f"{fleet}.yaml", "--trace", trace, "--seed", seed,
-               "--duration", f"{SECONDS}s", "--json"]
-    return json.loads(subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout)
+def run(load, fleet, seed):
+    with tempfile.TemporaryDirectory() as folder:
+        trace = pathlib.Path(folder) / "trace.csv"
+        write_trace(trace, *load, seed)
+        return simulate(SCENARIOS / f"pairs/{fleet}.yaml", trace, seed=seed, duration=f"{SECONDS}s")
 
 
 def median(results, name, figure):
@@ -73,16 +71,8 @@ def main():
     print("| chat/s | documents/s | fleet | chat on time | TTFT p99 | TPOT p50 | TPOT p99 | documents on time | TTFT p99 "
           "| TPOT p50 | TPOT p99 | active tokens/s |")
     print("|---:|---:|---|" + "---:|" * 9)
-    runs = [(fleet, load, seed) for load in LOADS for fleet in FLEETS for seed in SEEDS]
-    with tempfile.TemporaryDirectory() as name, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        folder = pathlib.Path(name)
-        for load in LOADS:
-            for seed in SEEDS:
-                write_trace(folder / f"{load[0]}-{load[1]}-{seed}.csv", *load, seed)
-        results = dict(zip(runs, pool.map(lambda run: simulate(folder, *run), runs)))
-    for load in LOADS:
-        for fleet in FLEETS:
-            row(load, fleet, [results[fleet, load, seed] for seed in SEEDS])
+    for (load, fleet), results in over_seeds(run, [(load, fleet) for load in LOADS for fleet in FLEETS], SEEDS):
+        row(load, fleet, results)
 
 
 if __name__ == "__main__":

@@ -5,19 +5,17 @@ Table `names`: the same where the hashes are missing, as for prompts with images
 Table `hashes` has the means of three seeds, `names` one seed. The sessions of the trace are its tenants.
 """
 
-import concurrent.futures
 import csv
 import gzip
-import json
 import pathlib
-import statistics
-import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PENSTOCK = ROOT / "build/release/penstock"
-TRACE = ROOT.parent / "shared/traces/cc_agentic_6h_a.csv.gz"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from policy_scenarios import SCENARIOS, TRACES  # noqa: E402
+from simulator import mean_of, over_seeds, simulate  # noqa: E402
+
+TRACE = TRACES / "cc_agentic_6h_a.csv.gz"
 SEEDS = {"hashes": (1, 2, 3), "names": (1,)}
 SECONDS = 300
 # Start in the trace, and times its rate: the windows of the policy comparison.
@@ -41,16 +39,8 @@ def cut(start, rate, folder):
     return path
 
 
-def simulate(trace, rate, policy, seed):
-    command = [PENSTOCK, "simulate", "--config", ROOT / "bench/scenarios/agentic.yaml", "--trace", trace, "--policy", policy,
-               "--rate", rate, "--duration", f"{SECONDS}s", "--seed", seed, "--json"]
-    return json.loads(subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout)
-
-
 def print_row(start, rate, policy, results):
-    def mean(figure):
-        return statistics.mean(figure(result) for result in results)
-
+    mean = mean_of(results)
     print(f"| {start} s | {rate:g} | `{policy}` | {100 * mean(lambda r: r['on_time_share']):.1f} % "
           f"| {mean(lambda r: r['active_tokens_per_s']):.0f} | {mean(lambda r: r['cached_prompt_tokens']) / 1e6:.1f} "
           f"| {mean(lambda r: r['ttft_s']['p50']):.2f} s | {mean(lambda r: r['ttft_s']['p99']):.2f} s |", flush=True)
@@ -59,11 +49,16 @@ def print_row(start, rate, policy, results):
 def main():
     print("| window | rate | policy | on time | active tokens/s | prompt tokens cached (M) | TTFT p50 | p99 |")
     print("|---|---:|---|---:|---:|---:|---:|---:|")
-    with tempfile.TemporaryDirectory() as name, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for start, rate in WINDOWS:
-            trace = cut(start, rate, pathlib.Path(name))
-            for policy in POLICIES[sys.argv[1]]:
-                print_row(start, rate, policy, list(pool.map(lambda seed: simulate(trace, rate, policy, seed), SEEDS[sys.argv[1]])))
+    with tempfile.TemporaryDirectory() as name:
+        traces = {window: cut(*window, pathlib.Path(name)) for window in WINDOWS}
+
+        def run(start, rate, policy, seed):
+            return simulate(SCENARIOS / "agentic.yaml", traces[start, rate], policy=policy, rate=rate, duration=f"{SECONDS}s",
+                            seed=seed)
+
+        runs = [(*window, policy) for window in WINDOWS for policy in POLICIES[sys.argv[1]]]
+        for each, results in over_seeds(run, runs, SEEDS[sys.argv[1]]):
+            print_row(*each, results)
 
 
 if __name__ == "__main__":

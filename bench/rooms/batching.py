@@ -3,16 +3,13 @@
 Every figure is the median of three seeds.
 """
 
-import concurrent.futures
-import json
 import pathlib
-import statistics
-import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from policy_scenarios import SCENARIOS  # noqa: E402
+from simulator import median_of, over_seeds, simulate  # noqa: E402
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PENSTOCK = ROOT / "build/release/penstock"
 SEEDS = (1, 2, 3)
 OWN = ("penstock", "penstock:without=company")
 TABLES = {
@@ -22,16 +19,12 @@ TABLES = {
 }
 
 
-def simulate(scenario, trace, rate, policy, seed):
-    command = [PENSTOCK, "simulate", "--config", ROOT / f"bench/scenarios/{scenario}.yaml", "--trace",
-               f"generate:{trace}", "--policy", policy, "--rate", rate, "--seed", seed, "--duration", "300s", "--json"]
-    return json.loads(subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout)
+def run(scenario, trace, rate, policy, seed):
+    return simulate(SCENARIOS / f"{scenario}.yaml", f"generate:{trace}", policy=policy, rate=rate, seed=seed, duration="300s")
 
 
 def row(scenario, rate, policy, results):
-    def median(figure):
-        return statistics.median(figure(result) for result in results)
-
+    median = median_of(results)
     print(f"| {scenario} | {rate:g} | `{policy}` | {100 * median(lambda r: r['on_time_share']):.1f} % "
           f"| {median(lambda r: r['active_tokens_per_s']):.0f} | {median(lambda r: r['cached_prompt_tokens']) / 1e6:.2f} "
           f"| {median(lambda r: r['ttft_s']['p50']):.2f} s | {median(lambda r: r['ttft_s']['p99']):.2f} s |")
@@ -42,9 +35,7 @@ def main():
     print("|---|---:|---|---:|---:|---:|---:|---:|")
     runs = [(scenario, trace, rate, policy) for scenario, trace, rate, policies in TABLES[sys.argv[1]]
             for policy in policies]
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(lambda run: [simulate(*run, seed) for seed in SEEDS], runs))
-    for (scenario, _, rate, policy), found in zip(runs, results):
+    for (scenario, _, rate, policy), found in over_seeds(run, runs, SEEDS):
         row(scenario, rate, policy, found)
 
 

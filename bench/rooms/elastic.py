@@ -4,14 +4,12 @@ Three models are busy in turn (workload antiphase). Each way to split 24 GB of c
 Table `rates`: requests on time and active tokens by load. Table `seeds`: the same at one load, over three seeds.
 """
 
-import json
 import pathlib
-import subprocess
 import sys
-import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PENSTOCK = ROOT / "build/release/penstock"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from simulator import config_file, simulate  # noqa: E402
+
 MODELS = [("model-a", "llama-3.1-8b"), ("model-b", "llama-3.1-8b"), ("model-c", "qwen2.5-3b")]
 CLASSES = "classes: {standard: {ttft: 2s, tpot: 100ms, queue: 30s, default: true}}"
 # The keys of the GPU, and those of a replica.
@@ -34,21 +32,17 @@ def fleet(way):
     return "\n".join([*lines, CLASSES]) + "\n"
 
 
-def simulate(way, rate, seed=1):
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        file.write(fleet(way))
-        file.flush()
-        command = [PENSTOCK, "simulate", "--config", file.name, "--trace", "generate:antiphase", "--duration", "10m",
-                   "--rate", str(rate), "--seed", str(seed), "--json"]
-        return json.loads(subprocess.run(command, check=True, text=True, capture_output=True).stdout)
+def run(way, rate, seed=1):
+    with config_file(fleet(way)) as config:
+        return simulate(config, "generate:antiphase", duration="10m", rate=rate, seed=seed)
 
 
 def print_rates():
     print("| rate | " + " | ".join(f"{way}: on time, active tokens/s" for way in WAYS) + " |")
     print("|---:|" + "---:|" * len(WAYS))
     for rate in (1.5, 2, 2.5, 3):
-        runs = [simulate(way, rate) for way in WAYS]
-        cells = [f"{100 * run['on_time_share']:.1f} %, {run['active_tokens_per_s']:,.0f}" for run in runs]
+        results = [run(way, rate) for way in WAYS]
+        cells = [f"{100 * result['on_time_share']:.1f} %, {result['active_tokens_per_s']:,.0f}" for result in results]
         print(f"| {rate}x | " + " | ".join(cells) + " |")
 
 
@@ -57,7 +51,7 @@ def print_seeds():
     print("|---:|" + "---:|" * len(WAYS))
     sums = dict.fromkeys(WAYS, 0.0)
     for seed in range(1, 4):
-        tokens = {way: simulate(way, 2.5, seed)["active_tokens_per_s"] for way in WAYS}
+        tokens = {way: run(way, 2.5, seed)["active_tokens_per_s"] for way in WAYS}
         for way, value in tokens.items():
             sums[way] += value / 3
         print(f"| {seed} | " + " | ".join(f"{value:,.0f}" for value in tokens.values()) + " |")

@@ -5,14 +5,13 @@ an empty fleet. The delay of a request is what its engine did for jobs from the 
 """
 
 import collections
-import concurrent.futures
 import pathlib
-import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from eviction import CONFIG, PENSTOCK, RATES  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from eviction import CONFIG, RATES  # noqa: E402
+from simulator import over_seeds, simulate  # noqa: E402
 
 SEEDS = (1, 2, 3)
 INTERACTIVE, BACKGROUND = 0, 2
@@ -29,9 +28,7 @@ class Log:
         self.requests, self.steps, self.costs = {}, collections.defaultdict(list), []
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "log"
-            command = [PENSTOCK, "simulate", "--config", CONFIG, "--trace", f"generate:{trace}", "--rate", rate, "--seed", seed,
-                       "--duration", "600s", "--log", path, "--json"]
-            subprocess.run(list(map(str, command)), check=True, capture_output=True)
+            simulate(CONFIG, f"generate:{trace}", rate=rate, seed=seed, duration="600s", log=path)
             with open(path) as lines:
                 for line in lines:
                     kind, at, name, *fields = line.split()
@@ -109,13 +106,12 @@ def main():
     print("| rate | TTFT | on an empty fleet | waited for memory | jobs evicted | prompts of jobs before the burst | in it "
           "| rows of jobs |")
     print("|---:|---:|---:|---:|---:|---:|---:|---:|")
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for rate in RATES:
-            rows = [row for rows in pool.map(slowest, [rate] * len(SEEDS), SEEDS) for row in rows]
-            ttft, empty, memory, aborts, *parts = (sum(column) / len(rows) for column in zip(*rows))
-            cells = [f"{rate:g}", f"{ttft:.3f} s", f"{empty:.3f} s", f"{100 * memory:.0f} %", f"{aborts:.0f}",
-                     *(f"{1000 * part:.0f} ms" for part in parts)]
-            print("| " + " | ".join(cells) + " |", flush=True)
+    for (rate,), found in over_seeds(slowest, [(rate,) for rate in RATES], SEEDS):
+        rows = [row for rows in found for row in rows]
+        ttft, empty, memory, aborts, *parts = (sum(column) / len(rows) for column in zip(*rows))
+        cells = [f"{rate:g}", f"{ttft:.3f} s", f"{empty:.3f} s", f"{100 * memory:.0f} %", f"{aborts:.0f}",
+                 *(f"{1000 * part:.0f} ms" for part in parts)]
+        print("| " + " | ".join(cells) + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -5,26 +5,20 @@ and those of a shared one. A figure is the median of some seeds with an interval
 """
 
 import argparse
-import concurrent.futures
-import json
 import pathlib
-import subprocess
 import sys
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
-from policy_scenarios import ROOT, SCENARIOS, Window  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from policy_scenarios import SCENARIOS, Window  # noqa: E402
+from simulator import in_parallel, simulate  # noqa: E402
 
-PENSTOCK = ROOT / "build/release/penstock"
 TRACE = "servegen_multimodel_1h_a.csv.gz"
 
 
-def plan(window, rate, options):
+def plan(rate, window, options):
     # Windows of different seeds overlap by nine tenths at the lowest rate, not at all at the highest.
-    command = [PENSTOCK, "simulate", "--config", SCENARIOS / "multi-model.yaml", "--trace", window.trace, "--from",
-               f"{window.start}.001s", "--rate", rate, "--duration", f"{options.seconds}s", "--plan", "--gpu", "h200",
-               "--seeds", options.seeds, "--shift", f"{options.shift}s", "--json"]
-    done = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)
+    return simulate(SCENARIOS / "multi-model.yaml", window.trace, "--plan", gpu="h200", from_=f"{window.start}.001s", rate=rate,
+                    duration=f"{options.seconds}s", seeds=options.seeds, shift=f"{options.shift}s")
 
 
 def text(fleet):
@@ -40,14 +34,11 @@ def main():
     parser.add_argument("--rates", type=lambda text: [float(part) for part in text.split(",")], default=[0.1, 0.25, 1.0])
     options = parser.parse_args()
     windows = [Window(TRACE, 0, "multi-model"), Window(TRACE, 1800, "multi-model")]
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        jobs = {(rate, window): pool.submit(plan, window, rate, options) for rate in options.rates for window in windows}
-        print("| rate | window | one model per GPU | colocated and routed | saving |")
-        print("|---:|---|---:|---:|---:|")
-        for (rate, window), job in jobs.items():
-            found = job.result()
-            print(f"| {rate:g} | {window.name} | {text(found['dedicated'])} | {text(found['colocated'])} | "
-                  f"{100 * found['saving']:.0f} % |", flush=True)
+    print("| rate | window | one model per GPU | colocated and routed | saving |")
+    print("|---:|---|---:|---:|---:|")
+    for (rate, window, _), found in in_parallel(plan, [(rate, window, options) for rate in options.rates for window in windows]):
+        print(f"| {rate:g} | {window.name} | {text(found['dedicated'])} | {text(found['colocated'])} | "
+              f"{100 * found['saving']:.0f} % |", flush=True)
 
 
 if __name__ == "__main__":

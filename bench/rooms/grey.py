@@ -5,16 +5,14 @@ loses against Penstock on the healthy fleet. Table `causes`: two replicas of a n
 healthy fleets with noise, under ordinary and heterogeneous loads, for so many simulated hours each.
 """
 
-import concurrent.futures
-import json
 import pathlib
-import subprocess
 import sys
-import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PENSTOCK = ROOT / "build/release/penstock"
-FLEET = (ROOT / "bench/scenarios/grey.yaml").read_text()
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from policy_scenarios import SCENARIOS  # noqa: E402
+from simulator import config_file, over_seeds, simulate  # noqa: E402
+
+FLEET = (SCENARIOS / "grey.yaml").read_text()
 POLICIES = ["penstock", "penstock:without=grey", "least_request", "round_robin"]
 START = 30
 FAULTS = {
@@ -45,17 +43,13 @@ def with_fault(fault, replicas):
     return "\n".join(lines) + "\n"
 
 
-def simulate(fleet, policy, trace="azure-conv", rate=11, seconds=300, seed=1):
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        file.write(fleet)
-        file.flush()
-        command = [PENSTOCK, "simulate", "--config", file.name, "--trace", f"generate:{trace}", "--policy", policy,
-                   "--duration", f"{seconds}s", "--rate", str(rate), "--seed", str(seed), "--json"]
-        return json.loads(subprocess.run(command, check=True, text=True, capture_output=True).stdout)
+def run(fleet, policy, trace="azure-conv", rate=11, seconds=300, seed=1):
+    with config_file(fleet) as config:
+        return simulate(config, f"generate:{trace}", policy=policy, duration=f"{seconds}s", rate=rate, seed=seed)
 
 
 def print_faults():
-    healthy = simulate(FLEET, "penstock")
+    healthy = run(FLEET, "penstock")
     base = healthy["active_tokens_per_s"]
     print(f"Healthy fleet, `penstock`: {base:,.0f} active tokens/s, {100 * healthy['on_time_share']:.1f} % on time.\n")
     print("| fault of r3 | found after: steps, seconds | " + " | ".join(f"`{p}`: lost, on time" for p in POLICIES) + " |")
@@ -63,21 +57,21 @@ def print_faults():
     for name, fault in FAULTS.items():
         cells, found = [], "–"
         for policy in POLICIES:
-            run = simulate(with_fault(fault, ["r3"]), policy)
-            lost = 100 * (1 - run["active_tokens_per_s"] / base)
-            cells.append(f"{lost:.1f} %, {100 * run['on_time_share']:.1f} %")
-            if policy == "penstock" and "r3" in run["grey"]:
-                grey = run["grey"]["r3"]
+            result = run(with_fault(fault, ["r3"]), policy)
+            lost = 100 * (1 - result["active_tokens_per_s"] / base)
+            cells.append(f"{lost:.1f} %, {100 * result['on_time_share']:.1f} %")
+            if policy == "penstock" and "r3" in result["grey"]:
+                grey = result["grey"]["r3"]
                 found = f"{grey['found_after_steps']:.0f}, {grey['found_at_s'] - START:.1f}"
                 if grey["events"]["stall"] > 2:
                     found = f"{grey['events']['stall']} stalls"
         print(f"| {name} | {found} | " + " | ".join(cells) + " |")
 
 
-def causes_of(run):
+def causes_of(result):
     return "; ".join(
         f"{name}: {', '.join(cause for cause, count in grey['events'].items() if count)}"
-        for name, grey in sorted(run["grey"].items())
+        for name, grey in sorted(result["grey"].items())
     ) or "nobody"
 
 
@@ -85,21 +79,21 @@ def print_causes():
     print("| 4 times slower | found, with the causes |")
     print("|---|---|")
     for name, replicas in (("r3", ["r3"]), ("all of node n1", ["r0", "r1", "r2", "r3"]), ("all", [f"r{i}" for i in range(8)])):
-        print(f"| {name} | {causes_of(simulate(with_fault('slowdown: 4', replicas), 'penstock', rate=5))} |")
+        print(f"| {name} | {causes_of(run(with_fault('slowdown: 4', replicas), 'penstock', rate=5))} |")
 
 
 def print_alarms(hours):
     print("| workload | rate | noise | simulated hours | replicas derated | pauses found |")
     print("|---|---:|---:|---:|---:|---:|")
     sums = [0, 0, 0]
-    for trace, rate, noise in NORMAL:
+
+    def hour(trace, rate, noise, seed):
+        return run(FLEET.replace("noise: 0.1", f"noise: {noise}"), "penstock", trace, rate, 3600, seed)
+
+    for (trace, rate, noise), results in over_seeds(hour, NORMAL, range(1, hours + 1)):
         derates, stalls = 0, 0
-        fleet = FLEET.replace("noise: 0.1", f"noise: {noise}")
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            seeds = range(1, hours + 1)
-            runs = list(pool.map(lambda seed: simulate(fleet, "penstock", trace, rate, 3600, seed), seeds))
-        for run in runs:
-            for grey in run["grey"].values():
+        for result in results:
+            for grey in result["grey"].values():
                 derates += 1 if grey["found_at_s"] > 0 else 0
                 stalls += grey["events"]["stall"]
         print(f"| {trace} | {rate}x | {noise} | {hours} | {derates} | {stalls} |", flush=True)

@@ -4,21 +4,19 @@ The log has one tenant whose four programs (column `shape`) have answers of very
 lengths. Each figure is the mean of three seeds.
 """
 
-import concurrent.futures
-import json
 import pathlib
 import random
-import statistics
-import subprocess
+import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PENSTOCK = ROOT / "build/release/penstock"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from policy_scenarios import SCENARIOS  # noqa: E402
+from simulator import mean_of, over_seeds, simulate  # noqa: E402
+
 SECONDS = 400
 # Program, its part of the requests, and its median answer in tokens.
 PROGRAMS = [("classify", 0.4, 6), ("extract", 0.3, 90), ("chat", 0.2, 350), ("write", 0.1, 1600)]
-RUNS = [("tight", rate) for rate in (10, 18, 24)]
-POLICIES = ("penstock", "penstock:without=levels")
+RUNS = [("tight", rate, policy) for rate in (10, 18, 24) for policy in ("penstock", "penstock:without=levels")]
 SEEDS = (1, 2, 3)
 
 
@@ -34,19 +32,15 @@ def write_trace(path, rate, seed):
     path.write_text("\n".join(lines) + "\n")
 
 
-def simulate(scenario, rate, policy, seed):
+def run(scenario, rate, policy, seed):
     with tempfile.TemporaryDirectory() as folder:
         trace = pathlib.Path(folder) / "programs.csv"
         write_trace(trace, rate, seed)
-        command = [PENSTOCK, "simulate", "--config", ROOT / f"bench/scenarios/{scenario}.yaml", "--trace", trace, "--policy",
-                   policy, "--seed", seed, "--duration", f"{SECONDS}s", "--json"]
-        return json.loads(subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout)
+        return simulate(SCENARIOS / f"{scenario}.yaml", trace, policy=policy, seed=seed, duration=f"{SECONDS}s")
 
 
 def print_row(scenario, rate, policy, results):
-    def mean(figure):
-        return statistics.mean(figure(result) for result in results)
-
+    mean = mean_of(results)
     print(f"| {scenario} | {rate} | `{policy}` | {100 * mean(lambda r: r['on_time_share']):.2f} % "
           f"| {mean(lambda r: r['active_tokens_per_s']):.0f} | {mean(lambda r: r['forecast']['output_pinball_p50']):.1f} "
           f"| {100 * mean(lambda r: r['forecast']['pool_error_10s_p90']):.2f} % "
@@ -56,10 +50,8 @@ def print_row(scenario, rate, policy, results):
 def main():
     print("| scenario | requests/s | policy | on time | active tokens/s | pinball p50 | pool error at 10 s, p90 | TTFT p99 |")
     print("|---|---:|---|---:|---:|---:|---:|---:|")
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for scenario, rate in RUNS:
-            for policy in POLICIES:
-                print_row(scenario, rate, policy, list(pool.map(lambda seed: simulate(scenario, rate, policy, seed), SEEDS)))
+    for each, results in over_seeds(run, RUNS, SEEDS):
+        print_row(*each, results)
 
 
 if __name__ == "__main__":

@@ -5,30 +5,16 @@ memory, or never do.
 """
 
 import argparse
-import concurrent.futures
-import json
-import os
 import pathlib
-import statistics
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "bench"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from policy_scenarios import ALL as SCENARIOS  # noqa: E402
+from simulator import from_second, mean_of, over_seeds, simulate  # noqa: E402
 
-PENSTOCK = pathlib.Path(os.environ.get("PENSTOCK", ROOT / "build/release/penstock"))
 NAMES = ("reasoning", "multi-model")
 LOADS = (1.0, 1.25, 1.5, 2.0)
 POLICIES = ("penstock", "penstock:without=parking")
-
-
-def simulate(scenario, window, policy, rate, seed, seconds):
-    start = ["--from", f"{window.start}s"] if window.start else []
-    command = [PENSTOCK, "simulate", "--config", scenario.fleet, "--trace", window.trace, *start, "--duration", f"{seconds:g}s",
-               "--rate", f"{rate:g}", "--policy", policy, "--seed", seed, "--json"]
-    done = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)
 
 
 def windows(options):
@@ -42,24 +28,21 @@ def seeds(scenario, options):
     return range(1, (1 if scenario.heavy else options.seeds) + 1)
 
 
-def print_loads(options, pool):
+def print_loads(options):
     print("| window | rate | policy | on time | active tokens/s | recomputed/s | preempted |")
     print("|---|---:|---|---:|---:|---:|---:|")
     for scenario, window, seconds in windows(options):
-        for load in LOADS:
-            for policy in POLICIES:
-                def one(seed):
-                    return simulate(scenario, window, policy, load, seed, seconds)
+        def run(load, policy, seed):
+            return simulate(scenario.fleet, window.trace, from_=from_second(window.start), duration=f"{seconds:g}s",
+                            rate=f"{load:g}", policy=policy, seed=seed)
 
-                runs = list(pool.map(one, seeds(scenario, options)))
-
-                def mean(figure):
-                    return statistics.mean(figure(run) for run in runs)
-
-                print(f"| {scenario.name}, from {window.start} s | {load:g} | `{policy}` "
-                      f"| {100 * mean(lambda r: r['feasible']['on_time_share']):.1f} % "
-                      f"| {mean(lambda r: r['active_tokens_per_s']):.0f} | {mean(lambda r: r['recomputed_tokens_per_s']):.0f} "
-                      f"| {mean(lambda r: r['preemptions'] or 0):.0f} |", flush=True)
+        runs = [(load, policy) for load in LOADS for policy in POLICIES]
+        for (load, policy), results in over_seeds(run, runs, seeds(scenario, options), options.workers):
+            mean = mean_of(results)
+            print(f"| {scenario.name}, from {window.start} s | {load:g} | `{policy}` "
+                  f"| {100 * mean(lambda r: r['feasible']['on_time_share']):.1f} % "
+                  f"| {mean(lambda r: r['active_tokens_per_s']):.0f} | {mean(lambda r: r['recomputed_tokens_per_s']):.0f} "
+                  f"| {mean(lambda r: r['preemptions'] or 0):.0f} |", flush=True)
 
 
 def main():
@@ -67,9 +50,7 @@ def main():
     parser.add_argument("--part", type=float, default=1.0, help="of each window's length")
     parser.add_argument("--seeds", type=int, default=5, help="of the multi-model windows; reasoning has one")
     parser.add_argument("--workers", type=int, default=2)
-    options = parser.parse_args()
-    with concurrent.futures.ThreadPoolExecutor(options.workers) as pool:
-        print_loads(options, pool)
+    print_loads(parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -4,28 +4,25 @@ The cost in use counts the seconds in which a GPU works; idle ones are free for 
 seeds.
 """
 
-import concurrent.futures
-import json
 import pathlib
 import re
-import statistics
-import subprocess
+import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PENSTOCK = ROOT / "build/release/penstock"
-SCENARIO = ROOT / "bench/scenarios/engines/prices.yaml"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from policy_scenarios import SCENARIOS  # noqa: E402
+from simulator import mean_of, over_seeds, simulate  # noqa: E402
+
+SCENARIO = SCENARIOS / "engines/prices.yaml"
 PRICES = {name: float(price) for name, price in re.findall(r"id: (\w+), kind: \w+, price: ([\d.]+)", SCENARIO.read_text())}
 UNUSED = ("idle", "asleep", "down", "blocked", "elsewhere")
 SEEDS = (1, 2, 3)
 SECONDS = 300
-RUNS = [("azure-conv", rate) for rate in (0.5, 1, 2, 4, 6, 8)] + [("chat", rate) for rate in (1, 2)]
+LOADS = [("azure-conv", rate) for rate in (0.5, 1, 2, 4, 6, 8)] + [("chat", rate) for rate in (1, 2)]
 POLICIES = ("penstock", "penstock:without=price")
 
 
-def simulate(trace, rate, policy, seed):
-    command = [PENSTOCK, "simulate", "--config", SCENARIO, "--trace", f"generate:{trace}", "--policy", policy, "--rate", rate,
-               "--seed", seed, "--duration", f"{SECONDS}s", "--json"]
-    return json.loads(subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout)
+def run(trace, rate, policy, seed):
+    return simulate(SCENARIO, f"generate:{trace}", policy=policy, rate=rate, seed=seed, duration=f"{SECONDS}s")
 
 
 def hours_in_use(result, kind):
@@ -40,9 +37,7 @@ def cost(result):
 
 
 def print_row(trace, rate, policy, results):
-    def mean(figure):
-        return statistics.mean(figure(result) for result in results)
-
+    mean = mean_of(results)
     print(f"| {trace} | {rate:g} | `{policy}` | {100 * mean(lambda r: r['on_time_share']):.2f} % "
           f"| {mean(lambda r: r['active_tokens_per_s']):.0f} | {mean(cost):.3f} "
           f"| {60 * mean(lambda r: hours_in_use(r, 'h')):.1f} | {60 * mean(lambda r: hours_in_use(r, 'a')):.1f} "
@@ -52,10 +47,8 @@ def print_row(trace, rate, policy, results):
 def main():
     print("| trace | rate | policy | on time | active tokens/s | cost in use of a million | H100 minutes | A10 minutes | TTFT p99 |")
     print("|---|---:|---|---:|---:|---:|---:|---:|---:|")
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for trace, rate in RUNS:
-            for policy in POLICIES:
-                print_row(trace, rate, policy, list(pool.map(lambda seed: simulate(trace, rate, policy, seed), SEEDS)))
+    for each, results in over_seeds(run, [(*load, policy) for load in LOADS for policy in POLICIES], SEEDS):
+        print_row(*each, results)
 
 
 if __name__ == "__main__":

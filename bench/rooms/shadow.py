@@ -1,12 +1,12 @@
 """The estimate of a shadow against a run of its policy on the same trace: bench/rooms/shadow.sh writes bench/results/shadow.md."""
 
-import json
-import os
 import pathlib
-import subprocess
+import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PENSTOCK = os.environ.get("PENSTOCK_BINARY", str(ROOT / "build/release/penstock"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from policy_scenarios import SCENARIOS  # noqa: E402
+from simulator import simulate  # noqa: E402
+
 PAIRS = [("round_robin", "penstock"), ("least_request", "penstock"), ("threshold_gate", "penstock"), ("penstock", "round_robin")]
 # Scenario, trace, rates: below the knee, near it and above.
 RUNS = [
@@ -15,12 +15,6 @@ RUNS = [
     ("code", "azure-code", (1, 3)),
     ("mixture", "mixture", (2, 5)),
 ]
-
-
-def simulate(scenario, trace, rate, decides, shadow):
-    command = [PENSTOCK, "simulate", "--config", str(ROOT / f"bench/scenarios/{scenario}.yaml"), "--trace", f"generate:{trace}",
-               "--rate", str(rate), "--duration", "120s", "--policy", decides, "--shadow", shadow, "--json"]
-    return json.loads(subprocess.run(command, check=True, text=True, capture_output=True).stdout)["shadow"]
 
 
 def share(run):
@@ -33,7 +27,8 @@ def main():
     for scenario, trace, rates in RUNS:
         for rate in rates:
             for decides, shadow in PAIRS:
-                found = simulate(scenario, trace, rate, decides, shadow)
+                found = simulate(SCENARIOS / f"{scenario}.yaml", f"generate:{trace}", rate=rate, duration="120s",
+                                 policy=decides, shadow=shadow)["shadow"]
                 if found["unavailable"]:
                     print(f"| {scenario}, {rate} | `{decides}` | `{shadow}` | | {found['unavailable']} | | |", flush=True)
                     continue

@@ -6,16 +6,14 @@ the decisions of Penstock with and without the rule are compared.
 """
 
 import hashlib
-import json
-import os
 import pathlib
-import statistics
-import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PENSTOCK = os.environ.get("PENSTOCK_BINARY", str(ROOT / "build/release/penstock"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from policy_scenarios import SCENARIOS  # noqa: E402
+from simulator import config_file, mean_of, simulate  # noqa: E402
+
 SEEDS = range(1, 6)
 POLICIES = {
     "penstock": "`penstock`",
@@ -30,13 +28,20 @@ OTHERS = [("storage", "azure-conv", 8), ("tight", "azure-conv", 3), ("mixture", 
 
 
 def scenario_of(name):
-    return ROOT / f"bench/scenarios/{name}.yaml"
+    return SCENARIOS / f"{name}.yaml"
 
 
-def simulate(scenario, policy, trace, rate, seed, *more):
-    command = [PENSTOCK, "simulate", "--config", str(scenario), "--trace", f"generate:{trace}",
-               "--policy", policy, "--duration", "300s", "--rate", str(rate), "--seed", str(seed), "--json", *more]
-    return json.loads(subprocess.run(command, check=True, text=True, capture_output=True).stdout)
+def run(scenario, policy, trace, rate, seed, log=None):
+    return simulate(scenario, f"generate:{trace}", policy=policy, duration="300s", rate=rate, seed=seed, log=log)
+
+
+def times(mean, of):
+    """The cell of a group of the results: p50, p99."""
+    return ", ".join(f"{mean(lambda result: of(result)['ttft_s'][part]):.2f} s" for part in ("p50", "p99"))
+
+
+def on_time(result):
+    return result["on_time_share"]
 
 
 def print_needs():
@@ -44,13 +49,9 @@ def print_needs():
     print("|---:|---|" + "---:|" * len(CLASSES) + "---:|")
     for rate in (0.6, 1, 1.3):
         for policy, name in POLICIES.items():
-            runs = [simulate(scenario_of("storage"), policy, "limits", rate, seed) for seed in SEEDS]
-            cells = []
-            for each in CLASSES:
-                times = [run["per_class"][each]["ttft_s"] for run in runs]
-                cells.append(", ".join(f"{statistics.mean(time[part] for time in times):.2f} s" for part in ("p50", "p99")))
-            on_time = statistics.mean(run["on_time_share"] for run in runs)
-            print(f"| {rate}x | {name} | " + " | ".join(cells) + f" | {100 * on_time:.1f} % |", flush=True)
+            mean = mean_of([run(scenario_of("storage"), policy, "limits", rate, seed) for seed in SEEDS])
+            cells = [times(mean, lambda result: result["per_class"][each]) for each in CLASSES]
+            print(f"| {rate}x | {name} | " + " | ".join(cells) + f" | {100 * mean(on_time):.1f} % |", flush=True)
 
 
 def print_learned():
@@ -59,20 +60,17 @@ def print_learned():
     text = scenario_of("storage").read_text()
     everybody = text[:text.index("trace:")] + 'trace:\n  models: {"": llama-3.1-8b}\n  storage: {' + ", ".join(
         f"people-{i}: some" for i in range(8)) + "}\n"
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        file.write(everybody)
-        file.flush()
+    with config_file(everybody) as config:
         for rate in (0.4, 0.6):
             for policy in list(POLICIES)[:3]:
-                runs = [simulate(file.name, policy, "limits", rate, seed) for seed in SEEDS]
-                times = ", ".join(f"{statistics.mean(run['ttft_s'][part] for run in runs):.2f} s" for part in ("p50", "p99"))
-                on_time = statistics.mean(run["on_time_share"] for run in runs)
-                print(f"| {rate}x | {POLICIES[policy]} | {times} | {100 * on_time:.1f} % |", flush=True)
+                mean = mean_of([run(config, policy, "limits", rate, seed) for seed in SEEDS])
+                cell = times(mean, lambda result: result)
+                print(f"| {rate}x | {POLICIES[policy]} | {cell} | {100 * mean(on_time):.1f} % |", flush=True)
 
 
 def decisions_of(scenario, policy, trace, rate):
     with tempfile.NamedTemporaryFile() as log:
-        simulate(scenario_of(scenario), policy, trace, rate, 1, "--log", log.name)
+        run(scenario_of(scenario), policy, trace, rate, 1, log.name)
         actions = [line for line in pathlib.Path(log.name).read_bytes().splitlines() if line.startswith(b"action ")]
         return len(actions), hashlib.sha256(b"\n".join(actions)).hexdigest()
 

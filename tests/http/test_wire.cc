@@ -27,21 +27,22 @@ std::string Lower(std::string text) {
   return text;
 }
 
+// The read chunks leave the buffer together. A move of the buffer per chunk keeps the client from reading for too long.
 void ReadChunks(Wire& wire, WireMessage& message, std::chrono::milliseconds patience) {
-  while (true) {
-    const size_t line_end = wire.ReadUntil("\r\n", patience);
-    if (line_end == std::string::npos) return;
-    const size_t size = std::stoul(wire.buffer().substr(0, line_end), nullptr, 16);
-    while (wire.buffer().size() < line_end + 2 + size + 2) {
-      if (!wire.ReadMore(patience)) return;
+  size_t at = 0;
+  while (!message.complete) {
+    const size_t line_end = wire.ReadUntil("\r\n", patience, at);
+    if (line_end == std::string::npos) break;
+    const size_t size = std::stoul(wire.buffer().substr(at, line_end - at), nullptr, 16);
+    const size_t end = line_end + 2 + size + 2;
+    while (wire.buffer().size() < end && wire.ReadMore(patience)) {
     }
-    message.body += wire.buffer().substr(line_end + 2, size);
-    wire.buffer().erase(0, line_end + 2 + size + 2);
-    if (size == 0) {
-      message.complete = true;
-      return;
-    }
+    if (wire.buffer().size() < end) break;
+    message.body.append(wire.buffer(), line_end + 2, size);
+    message.complete = size == 0;
+    at = end;
   }
+  wire.buffer().erase(0, at);
 }
 
 }  // namespace
@@ -93,12 +94,12 @@ bool Wire::ReadMore(std::chrono::milliseconds patience) {
   return true;
 }
 
-size_t Wire::ReadUntil(const std::string& text, std::chrono::milliseconds patience) {
+size_t Wire::ReadUntil(const std::string& text, std::chrono::milliseconds patience, size_t from) {
   const Clock::time_point end = Clock::now() + patience;
-  for (size_t seen = 0;;) {
+  for (size_t seen = from;;) {
     const size_t found = buffer_.find(text, seen);
     if (found != std::string::npos) return found;
-    seen = buffer_.size() - std::min(buffer_.size(), text.size() - 1);
+    seen = std::max(from, buffer_.size() - std::min(buffer_.size(), text.size() - 1));
     if (!ReadMore(std::chrono::milliseconds(Remaining(end)))) return std::string::npos;
   }
 }

@@ -32,8 +32,8 @@ class Wire {
   bool Send(const std::string& bytes);
   // Reads more into the buffer; false at the end, on an error, or after `patience`.
   bool ReadMore(std::chrono::milliseconds patience = kPatience);
-  // Reads until the buffer holds `text`; its position, or npos.
-  size_t ReadUntil(const std::string& text, std::chrono::milliseconds patience = kPatience);
+  // Reads until the buffer holds `text` at `from` or later; its position, or npos.
+  size_t ReadUntil(const std::string& text, std::chrono::milliseconds patience = kPatience, size_t from = 0);
   // The other side closed within `patience`; what it still sent is dropped.
   bool WaitClosed(std::chrono::milliseconds patience = kPatience);
   void Close();
