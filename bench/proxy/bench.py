@@ -230,4 +230,5 @@ def main():
         record(options.only, tables)
 
 
-main()
+if __name__ == "__main__":
+    main()
