@@ -60,6 +60,11 @@ Amount MemoryLedger::DrainingOf(LeaseId id, PoolId pool) const {
   return sum;
 }
 
+bool MemoryLedger::EndsItsDrain(LeaseId id) const {
+  const Lease& lease = leases_[static_cast<uint32_t>(id.value())];
+  return lease.id == id && lease.state == LeaseState::kDraining && lease.drain->first < Instant::Never();
+}
+
 void MemoryLedger::Free(Lease& lease) {
   lease.state = LeaseState::kFree;
   free_slots_.push_back(static_cast<uint32_t>(lease.id.value()));

@@ -71,6 +71,8 @@ class MemoryLedger {
   void Settle(Instant now, std::vector<PoolId>& freed);
   // The amount of the pool that a drained lease still takes; 0 once its drain is over.
   Amount DrainingOf(LeaseId lease, PoolId pool) const;
+  // True: the lease drains, and the end of its drain is known.
+  bool EndsItsDrain(LeaseId lease) const;
   // Makes room for `leases` leases, so that Open does not grow the table.
   void Reserve(size_t leases);
   // The earliest end of a drain; Instant::Never() without one.

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "router/core/penstock_core.h"
 #include "tests/core/core_test_support.h"
 
@@ -60,6 +62,29 @@ TEST_F(CoreEviction, AJobMakesRoomForAnInteractiveRequestAtOnce) {
   EXPECT_EQ(std::get<Forward>(back[1]).request, RequestId(10));
   EXPECT_EQ(stepper_.core.View(stepper_.now).counters.evicted, 1);
   EXPECT_EQ(stepper_.core.WaitOf(abort->request)->reason, WaitReason::kRunway);
+}
+
+// Two jobs fill the pool of an engine that frees the memory of an aborted request after four seconds.
+class CoreEvictionOnASlowEngine : public CoreEviction {
+ protected:
+  CoreEvictionOnASlowEngine() : CoreEviction(Slow()) {}
+  static Fleet Slow() {
+    Fleet fleet = Small();
+    fleet.classes[0].refuse_late = false;
+    fleet.replicas[0].abort_hold = Duration::Seconds(4);
+    return fleet;
+  }
+};
+
+TEST_F(CoreEvictionOnASlowEngine, NoSecondJobIsEvictedWhileTheMemoryOfTheFirstIsOnItsWay) {
+  const RequestId job = Burst()->request;
+  Back(job, 51);
+  const std::vector<Action> meanwhile = stepper_.RunTimers(stepper_.now + Duration::Seconds(3.9));
+  EXPECT_TRUE(std::none_of(meanwhile.begin(), meanwhile.end(), [](const Action& action) {
+    return std::holds_alternative<Abort>(action);
+  })) << Text(meanwhile);
+  const std::vector<Action> then = stepper_.RunTimers(stepper_.now + Duration::Seconds(0.2));
+  EXPECT_NE(Text(then).find("forward"), std::string::npos) << Text(then);
 }
 
 TEST_F(CoreEviction, TheJobGoesOnWhenTheBurstIsOver) {

@@ -152,6 +152,7 @@ AdapterState* Adapters::VictimOf(AdapterHost& host, bool pressing, Instant now) 
     const bool runs = RunsOn(replica, each.model);
     const bool settled = (now - each.loaded_at).seconds() >= stay;
     if (runs && (!pressing || !settled || BeginsOn(replica, each.model))) continue;
+    if (!settled && waiting_.lane(each.model).ready() > 0) continue;
     if (victim != nullptr && std::tuple(victim_runs, victim->last_used) <= std::tuple(runs, each.last_used)) continue;
     victim = &each;
     victim_runs = runs;

@@ -28,7 +28,7 @@ class Adapters {
   static constexpr double kPatience = 2;
   // Seconds; the least of the latter wait.
   static constexpr double kBusyPatience = 1;
-  // Loads; an adapter in use stays so long. At least kLeastStaySeconds.
+  // Loads; an adapter in use, or with waiting requests, stays so long. At least kLeastStaySeconds.
   static constexpr double kLeastStay = 10;
   static constexpr double kLeastStaySeconds = 5;
 

@@ -31,6 +31,9 @@ bool Entry::TryNow(RequestState* request, int64_t position, Instant now, std::ve
   const ModelId model = request->arrived.model;
   if (position > kLookPast) {
     rooms_.work.MarkUntried(model);
+    // A pump skips those ahead that only some servers can take.
+    const RequestState& head = *rooms_.waiting.lane(model).of(request->arrived.service_class).Head();
+    if (head.service.only_some && !request->service.only_some) rooms_.work.SetUnfinished(model, true);
     return false;
   }
   if (rooms_.WaitsForOthers(*request, now)) return false;
@@ -60,6 +63,7 @@ RequestState* Entry::Add(const RequestArrived& event, Instant arrived, Instant n
   if (rooms_.servers.priced()) request->output.expected = rooms_.forecasts.ExpectedOutput(*request);
   request->service.expected = rooms_.Charge().Expected(*request);
   request->waiting.best_effort = rooms_.lateness.BestEffort(*request, now);
+  request->service.only_some = rooms_.servers.OnlySomeTake(*request);
   return request;
 }
 
@@ -83,6 +87,7 @@ void Entry::Admit(const RequestArrived& event, Instant now, std::vector<Action>&
       rooms_.order->PlaceOf({*request, rooms_.fleet.GoalsOf(*request), rooms_.servers, rooms_.forecasts, now});
   request->service.expected = rooms_.Charge().Expected(*request);
   request->waiting.best_effort = rooms_.lateness.BestEffort(*request, now);
+  request->service.only_some = rooms_.servers.OnlySomeTake(*request);
   rooms_.fleet.storage.Arrived(event, now);
   verdicts_.Arrived(request, now);
   const int64_t position = rooms_.waiting.lane(event.model).PositionOf(*request);

@@ -108,6 +108,7 @@ void Exits::Requeue(const RequestRequeued& event, Instant now, std::vector<Actio
   waiting.best_effort = false;
   waiting.ForgetTries();
   rooms_.forecasts.Prepare(request);
+  request->service.only_some = rooms_.servers.OnlySomeTake(*request);
   rooms_.waiting.Push(request, waiting.parked ? waiting.place : rooms_.lateness.NextCheck(*request, now));
   const ModelId model = request->arrived.model;
   actions.push_back(Park{event.request, waiting.reason, rooms_.waiting.lane(model).PositionOf(*request)});

@@ -90,6 +90,7 @@ size_t Pump::TryLane(ModelId model, Instant now, std::vector<Action>& actions) {
       if (!rooms_.WaitsForOthers(*request, now) && Place(request, now, actions)) {
         progress = true;
       } else {
+        request->service.only_some = rooms_.servers.OnlySomeTake(*request);
         blocked_.push_back(request);
       }
     }
@@ -103,7 +104,9 @@ void Pump::ExcuseBlocked(ModelId model) {
   for (RequestState* request : blocked_) {
     if (request->service.excused || request->waiting.best_effort) continue;
     const bool by_choice = request->waiting.company.replica.has_value();
-    const bool hopeless = rooms_.placement.TriedEverywhere(*request) && (idle || rooms_.Stranded(*request));
+    // The bound would hold others off servers that the request can never use.
+    const bool apart = request->service.only_some || rooms_.Stranded(*request);
+    const bool hopeless = rooms_.placement.TriedEverywhere(*request) && (idle || apart);
     if (!by_choice && !hopeless) continue;
     lane.ClassOf(*request).waiting.Excuse(request);
     rooms_.work.SetUnfinished(model, true);

@@ -48,6 +48,12 @@ void DecodingStreams::Correct(RequestState* request, int64_t tokens) {
   due.insert({request->running.due_key, request->arrived.request.value()});
 }
 
+void DecodingStreams::Rekey(const std::vector<RequestState*>& requests) {
+  for (RequestState* request : requests) {
+    if (request->phase == RequestPhase::kDecoding) Correct(request, Generated(*request));
+  }
+}
+
 void DecodingStreams::Leave(RequestState* request) {
   due_[request->arrived.service_class.value()].erase({request->running.due_key, request->arrived.request.value()});
   sequences_ -= request->arrived.sequences;

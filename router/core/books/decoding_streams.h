@@ -26,6 +26,8 @@ class DecodingStreams {
 
   // The request got its first token; its phase is kDecoding.
   void Join(RequestState* request);
+  // The goals of classes changed: the streams of `requests`, those of the replica, are due by the new ones.
+  void Rekey(const std::vector<RequestState*>& requests);
   // A stream's count differs from the steps.
   void Correct(RequestState* request, int64_t tokens);
   void Leave(RequestState* request);

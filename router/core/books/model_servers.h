@@ -27,6 +27,8 @@ struct ReplicaBrief {
   double wake = 0;         // Seconds that it needs to wake, where it does not wake already.
   Instant awake_at;        // While it wakes: when that is expected to end.
 
+  // True: the replica takes nothing because of its sleep, and requests may wait for it.
+  bool IsAway() const { return up && !takes; }
   // Seconds before the steps of a first token.
   double Delay(Instant now) const { return host_time + wake + std::max(0.0, (awake_at - now).seconds()); }
 };

@@ -38,6 +38,7 @@ void ReplicaState::Configure(const ReplicaSpec& spec, const std::vector<ClassSpe
   }
   spec_ = spec;
   streams_.Configure(classes);
+  streams_.Rekey(requests_);
 }
 
 CacheHope ReplicaState::HopeFor(const RequestState& request) const {

@@ -89,6 +89,7 @@ struct ServiceState {
   bool queued = false;      // It stood in the queue since its arrival or its last try.
   bool guaranteed = false;  // The share of its class paid for it, or it was promoted: it gives way to nobody.
   bool excused = false;     // It waits by choice or cannot be placed at all: it holds no other tenant back.
+  bool only_some = false;   // Some servers of its model can never take it: it takes nobody's turn there.
 };
 
 // The part of a prompt that a replica was expected to have cached.

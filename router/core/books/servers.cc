@@ -40,16 +40,18 @@ void Servers::Configure(Instant now) {
   }
   longest_.clear();
   for (const ReplicaState& replica : fleet_.replicas()) longest_.push_back(LongestPrompt(spec, replica.spec()));
-  FindLargePrompts();
+  FindLongPrompts();
   briefs_.resize(fleet_.replicas().size());
   for (size_t i = 0; i < briefs_.size(); ++i) UpdateBrief(i, now);
 }
 
-void Servers::FindLargePrompts() {
+void Servers::FindLongPrompts() {
   large_from_.assign(servers_.size(), Footprint::kUnboundedTokens);
+  shortest_.assign(servers_.size(), Footprint::kUnboundedTokens);
   for (size_t model = 0; model < servers_.size(); ++model) {
     Tokens& from = large_from_[model];
     for (const size_t index : servers_[model].replicas()) {
+      shortest_[model] = std::min(shortest_[model], longest_[index]);
       for (const PoolShare& share : fleet_.replicas()[index].spec().pools) {
         from = std::min(from, LargeFrom(share.footprint, fleet_.pool(share.pool).spec().capacity));
       }
@@ -156,6 +158,12 @@ Tokens Servers::LengthNeeded(const RequestState& request) const {
     return least <= LongestPossible(fleet_.replicas()[index].spec(), longest_[index]);
   });
   return fits ? least : Tokens(0);
+}
+
+bool Servers::OnlySomeTake(const RequestState& request) const {
+  const ModelId model = request.arrived.model;
+  if (request.arrived.home) return Of(model).size() > 1;
+  return model.value() < shortest_.size() && LengthNeeded(request) > shortest_[model.value()];
 }
 
 Tokens Servers::MostCached(const RequestState& request) const {

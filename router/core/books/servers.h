@@ -54,9 +54,6 @@ class Servers {
   // Until when requests wait for a server to come back; Never while one is up.
   Instant OutageEnd(ModelId model, Instant now) const;
 
-  // True: the replica takes nothing because of its sleep, and requests may wait for it.
-  bool IsAway(size_t replica) const { return briefs_[replica].up && !briefs_[replica].takes; }
-
   // The longest prompt that the replica's context and pools can hold.
   Tokens Longest(size_t replica) const { return longest_[replica]; }
   // The length that a replica must be able to hold. A request that has outgrown all servers since it was accepted may
@@ -67,6 +64,9 @@ class Servers {
   bool IsLarge(const RequestState& request) const {
     return request.Prompt() >= large_from_[request.arrived.model.value()];
   }
+  // True: some servers of its model can never take the request, as they are too small or not its home. O(servers) at
+  // worst, O(1) as a rule.
+  bool OnlySomeTake(const RequestState& request) const;
   // The most tokens of the prompt that any server has cached; in a large fleet any of the deepest holders.
   Tokens MostCached(const RequestState& request) const;
   // The part of a prompt that servers hold which are not among the deepest holders.
@@ -92,7 +92,7 @@ class Servers {
   SessionBook sessions;  // The last server of each session.
 
  private:
-  void FindLargePrompts();
+  void FindLongPrompts();
   double FullnessOf(const ReplicaState& replica, Instant now) const;
   Elsewhere LookForHolders(const RequestState& request, Holders& out) const;
 
@@ -103,6 +103,7 @@ class Servers {
   std::vector<ReplicaBrief> briefs_;   // One entry per replica.
   std::vector<Tokens> longest_;        // One entry per replica.
   std::vector<Tokens> large_from_;     // One entry per model.
+  std::vector<Tokens> shortest_;       // The least of longest_ of its servers. One entry per model.
   // The answer to the last question for holders, as of so many changes of them. The hash of its last block names a
   // whole prefix.
   struct Answer {

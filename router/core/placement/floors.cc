@@ -161,7 +161,7 @@ void Floors::UpdateEntry(size_t index) {
   if (replica.busy() && replica.sequences() >= replica.spec().max_sequences) entry.closed = WaitReason::kSequences;
   if (replica.facts.grey.stalled) entry.closed = WaitReason::kNoReplicaUp;
   if (!replica.Placeable()) {
-    entry.closed = servers_.IsAway(index) ? WaitReason::kWaking : WaitReason::kNoReplicaUp;
+    entry.closed = servers_.brief(index).IsAway() ? WaitReason::kWaking : WaitReason::kNoReplicaUp;
   }
   Order(index);
 }

@@ -92,7 +92,7 @@ std::optional<Choice> Placement::Choose(RequestState* request, Instant now) {
     const ReplicaState& replica = fleet_.replicas()[*index];
     if (needed > servers_.Longest(*index)) continue;
     if (!replica.Placeable()) {
-      if (servers_.IsAway(*index)) reason = HigherRanked(reason, WaitReason::kWaking);
+      if (servers_.brief(*index).IsAway()) reason = HigherRanked(reason, WaitReason::kWaking);
       continue;
     }
     if (!replica.presence.Has(request->arrived.model)) {

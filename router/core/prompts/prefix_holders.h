@@ -3,7 +3,7 @@
 // Some blocks of each prompt are landmarks: its first block, and each kLandmark-th after it. A block is named by its
 // chained hash, so it stands at the same place of every prompt. A replica that holds a block holds all before it. So
 // the holders of a landmark hold the earlier landmarks too. Invariant: a replica is listed under a landmark while its
-// PromptCache holds the block, live or left. Owned by FleetState. Add is O(1), Remove O(holders of the block), Deepest
+// PromptCache holds the block on its GPU. Owned by FleetState. Add is O(1), Remove O(holders of the block), Landmarks
 // O(log blocks).
 #ifndef PENSTOCK_ROUTER_CORE_PROMPTS_PREFIX_HOLDERS_H_
 #define PENSTOCK_ROUTER_CORE_PROMPTS_PREFIX_HOLDERS_H_

@@ -150,20 +150,30 @@ void Lane::Candidates(std::vector<RequestState*>& out, Instant now) const {
   const size_t least = LeastCandidates(classes_);
   size_t below = 0;    // Candidates that the lower classes are sure of.
   size_t company = 0;  // Candidates that take nobody's turn: they wait for a prefill by choice.
+  int apart = 0;       // So do those that only some servers can take.
   for (const ClassQueue& own : classes_) below += std::min(least, own.waiting.size());
   for (const ClassQueue& own : classes_) {
     below -= std::min(least, own.waiting.size());
     const size_t most = std::max(out.size() + least, kLookPast + 1 - std::min<size_t>(kLookPast + 1, below));
+    int skipped = 0;
     own.waiting.InOrder(running, [&](RequestState* request) {
-      if (out.size() >= most + company) return false;
+      const bool only_some = request->service.only_some;
+      if (only_some && apart >= kLookPast) return ++skipped <= kMostSkipped;
+      if (out.size() >= most + company + static_cast<size_t>(apart)) return false;
       add(request);
+      apart += only_some ? 1 : 0;
       if (request->waiting.company.replica) company = std::min<size_t>(company + 1, kLookPast);
       return true;
     });
   }
   const auto first =
       std::find_if(classes_.begin(), classes_.end(), [](const auto& own) { return !own.best_effort.empty(); });
-  if (first != classes_.end()) add(*first->best_effort.begin());
+  if (first == classes_.end()) return;
+  int behind = 0;
+  for (RequestState* request : first->best_effort) {
+    add(request);
+    if (!request->service.only_some || ++behind > kLookPast) break;
+  }
 }
 
 void Lane::Dispatched(RequestState& request, Instant now) {

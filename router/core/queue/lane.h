@@ -2,11 +2,12 @@
 //
 // A place is the deadline of the first token, shifted as lane_order.h says. Requests whose TTFT goal no server could
 // make stand in a best-effort order of their own, behind all others. One of them is a candidate at a time, so they
-// block nobody. Parked streams stand apart and are no candidates until they are due back. A class is guaranteed its
-// share of the tokens that the classes above it dispatch. Each of them earns it credit while it waits. A class whose
-// credit covers its head goes first. So does the oldest request of a class once it has waited for `promote_after`.
-// Invariant: a request stands in one order and in the arrivals of its class from Push to Remove, and its place does not
-// change meanwhile. Owned by WaitingRoom. Push and Remove are O(log n).
+// block nobody. A request that only some servers can take takes nobody's turn: others behind it may use the rest.
+// Parked streams stand apart and are no candidates until they are due back. A class is guaranteed its share of the
+// tokens that the classes above it dispatch. Each of them earns it credit while it waits. A class whose credit covers
+// its head goes first. So does the oldest request of a class once it has waited for `promote_after`. Invariant: a
+// request stands in one order and in the arrivals of its class from Push to Remove, and its place does not change
+// meanwhile. Owned by WaitingRoom. Push and Remove are O(log n).
 #ifndef PENSTOCK_ROUTER_CORE_QUEUE_LANE_H_
 #define PENSTOCK_ROUTER_CORE_QUEUE_LANE_H_
 
@@ -23,6 +24,8 @@ namespace penstock {
 // Requests that do not fit and that a pump looks past in a lane. The value of the reference simulation: a large prompt
 // that blocks its lane costs tokens, and each further try costs time. No table in bench/results varies it.
 inline constexpr int kLookPast = 12;
+// Requests that only some servers can take, and that a pump skips in a class behind kLookPast of them. Untuned.
+inline constexpr int kMostSkipped = 200;
 // Candidates of a class that a full class above it leaves: requests that cannot move do not hide a lower class.
 inline constexpr size_t kLeastCandidates = 4;
 // The share of requests refused for lateness from which on best effort waits. With 5 % or none, prompts of 100k tokens
@@ -74,7 +77,8 @@ class Lane {
   void All(std::vector<RequestState*>& out) const;
   // The first requests in the order in which they should be tried. Heads that credit promotes come first, then starved
   // ones, then the first of each class, at last one of best effort. The classes share kLookPast + 1 candidates before
-  // that one.
+  // that one. Beside them are at most kLookPast that only some servers can take, and as many of best effort. Of further
+  // ones of the former, kMostSkipped are skipped.
   void Candidates(std::vector<RequestState*>& out, Instant now) const;
   // Counts a dispatch: charges the tenant, pays credit to the waiting lower classes and measures the drain rate.
   void Dispatched(RequestState& request, Instant now);

@@ -6,7 +6,8 @@ namespace penstock {
 namespace {
 
 // While no replica of a model is up, its requests are looked at this often. An outage ends with an event, so this only
-// notices the end of their queue time.
+// notices the end of their queue time. A request that only its home can take is looked at as often: no event tells that
+// its home has been down for long.
 constexpr Duration kOutageCheck = Duration::Milliseconds(250);
 // A request whose bound moved later while it waited is looked at again after this.
 constexpr Duration kLeastPause = Duration::Milliseconds(1);
@@ -71,7 +72,7 @@ Instant Lateness::NextCheck(const RequestState& request, Instant now) const {
   const LateQuestion question = QuestionOf(request, now);
   Instant next = Instant::Never();
   for (const LateBound& bound : bounds_) next = std::min(next, bound.at(question));
-  return next;
+  return request.arrived.home ? std::min(next, now + kOutageCheck) : next;
 }
 
 Instant Lateness::NextCheckAfter(const RequestState& request, Instant now) const {
@@ -88,7 +89,10 @@ bool Lateness::BestEffort(const RequestState& request, Instant now) const {
 
 std::optional<Refusal> Lateness::ReasonOf(RequestState* request, Instant now) const {
   const ModelId model = request->arrived.model;
-  if (servers_.DownForGood(model, now)) return Refusal::kNoReplica;
+  const RequestArrived& arrived = request->arrived;
+  if (arrived.home ? servers_.HomeDownForGood(arrived, now) : servers_.DownForGood(model, now)) {
+    return Refusal::kNoReplica;
+  }
   if (request->waiting.committed || request->waiting.next_check > now) return std::nullopt;
   request->waiting.cached = servers_.MostCached(*request);
   const LateQuestion question = QuestionOf(*request, now);

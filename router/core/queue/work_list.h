@@ -1,8 +1,8 @@
 // The work that an event left to do: which replicas opened, which lanes have to be pumped, what it may still cost.
 //
-// A request that was tried everywhere is tried again only on replicas that opened: guards depend on time only in the
-// direction of getting harder. Invariant: a replica is listed once as opened, from Open to ClearOpened. Owned by Rooms.
-// Every operation is O(1) but Open: O(members of the replica's pools).
+// A request that was tried everywhere is tried again only on replicas that opened. The few guards that ease with time
+// alone ask about running requests, and those open their replica soon. Invariant: a replica is listed once as opened,
+// from Open to ClearOpened. Owned by Rooms. Every operation is O(1) but Open: O(members of the replica's pools).
 #ifndef PENSTOCK_ROUTER_CORE_QUEUE_WORK_LIST_H_
 #define PENSTOCK_ROUTER_CORE_QUEUE_WORK_LIST_H_
 

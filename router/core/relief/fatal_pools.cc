@@ -19,7 +19,9 @@ bool FatalPools::IsInDanger(const PoolShare& share, Instant now) const {
     soon += static_cast<double>(member.streams().sequences()) * member.Pace(fleet_.BusyNeighbours(member)).now *
             Recalls::kLongest.seconds() * share.footprint.full_per_token;
   }
-  const double available = fleet_.ledger().Available(share.pool).AsDouble() + recalls_.ReturningTo(share.pool);
+  // Memory that takes longer to come back is too late.
+  const double returning = recalls_.ReturningTo(share.pool, now - Recalls::kLongest);
+  const double available = fleet_.ledger().Available(share.pool).AsDouble() + returning;
   return soon > kFatalLimit * available;
 }
 

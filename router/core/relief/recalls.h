@@ -2,8 +2,9 @@
 //
 // A recalled request leaves its replica and pools at once. Its memory is taken until the edge has closed the connection
 // and the engine has freed it. It is not asked for twice meanwhile. A waiting request that was promised room has the
-// room to itself until the end of the event. Invariant: a recall counts until its memory is back, or until it has taken
-// longer than kLongest. Owned by PenstockCore, shared by the kinds of relief. Every operation is O(recalls of late).
+// room to itself until the end of the event. Invariant: a recall counts until its memory is back. One that the edge has
+// not answered within kLongest counts no more. Owned by PenstockCore, shared by the kinds of relief. Every operation is
+// O(recalls of late).
 #ifndef PENSTOCK_ROUTER_CORE_RELIEF_RECALLS_H_
 #define PENSTOCK_ROUTER_CORE_RELIEF_RECALLS_H_
 
@@ -18,15 +19,18 @@ namespace penstock {
 
 class Recalls {
  public:
-  // A recall that took longer gives nothing back in time for those who wait. Seconds that an abort takes, with the
-  // sampling that notices the need; held by the run of bench/results/memory-safety.md, in which no request fails.
+  // Seconds that an abort takes, with the sampling that notices the need; held by the run of
+  // bench/results/memory-safety.md, in which no request fails. Some engines need longer to free the memory of one that
+  // the edge has answered.
   static constexpr Duration kLongest = Duration::Milliseconds(500);
 
   Recalls(FleetState& fleet, RunningRequests& running) : fleet_(fleet), running_(running) {}
 
-  // Forgets slow recalls and the promises of the last event: those who wait ask again.
+  // Forgets recalls without an answer and the promises of the last event: those who wait ask again.
   void StartEvent(Instant now) {
-    std::erase_if(recalls_, [&](const Recall& recall) { return now - recall.asked > kLongest; });
+    std::erase_if(recalls_, [&](const Recall& recall) {
+      return now - recall.asked > kLongest && !fleet_.ledger().EndsItsDrain(recall.lease);
+    });
     promises_.clear();
   }
 
@@ -41,10 +45,12 @@ class Recalls {
     actions.push_back(Abort{request->arrived.request, request->running.lease, reason});
   }
 
-  // The memory that recalls will give back to the pool, in its unit.
-  double ReturningTo(PoolId pool) const {
+  // The memory that recalls of `since` or later will give back to the pool, in its unit.
+  double ReturningTo(PoolId pool, Instant since = Instant()) const {
     double sum = 0;
-    for (const Recall& recall : recalls_) sum += fleet_.ledger().DrainingOf(recall.lease, pool).AsDouble();
+    for (const Recall& recall : recalls_) {
+      if (recall.asked >= since) sum += fleet_.ledger().DrainingOf(recall.lease, pool).AsDouble();
+    }
     return sum;
   }
 

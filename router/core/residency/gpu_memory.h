@@ -1,8 +1,8 @@
 // The memory of each GPU, as the replicas that are awake, wake or fall asleep take it.
 //
 // A wake needs its memory on every GPU of the replica now. A plan counts what will be there: without the replicas that
-// leave, with those that are wanted. Invariant: what Room reports as free was free in the sum over the replicas of the
-// GPU. Owned by Residents; reads the fleet. O(replicas of a GPU).
+// leave, with those that are wanted. Invariant: what FreeNow reports as free was free in the sum over the replicas of
+// the GPU. Owned by Residents; reads the fleet. O(replicas of a GPU).
 #ifndef PENSTOCK_ROUTER_CORE_RESIDENCY_GPU_MEMORY_H_
 #define PENSTOCK_ROUTER_CORE_RESIDENCY_GPU_MEMORY_H_
 

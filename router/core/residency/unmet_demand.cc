@@ -52,10 +52,14 @@ double UnmetDemand::LeftBehind(ModelId model, const RequestState& oldest, Instan
 }
 
 Need UnmetDemand::Of(ModelId model, Instant now) const {
-  Need need{model, 0, Instant::Never()};
+  Need need{model, 0, Instant::Never(), std::nullopt};
   if (waiting_.lane(model).ready() == 0) return need;
   const RequestState& oldest = *Oldest(model);
-  const double requests = LeftBehind(model, oldest, now);
+  const std::optional<ReplicaId> home = oldest.arrived.home;
+  const bool sleeps =
+      home && fleet_.Knows(*home) && fleet_.replicas()[home->value()].presence.residency == Residency::kAsleep;
+  if (sleeps) need.home = home;
+  const double requests = sleeps ? 1 : LeftBehind(model, oldest, now);
   if (requests <= 0) return need;
   need.tokens = requests * std::max(1.0, forecasts_.ExpectedOutput(oldest));
   need.due = oldest.arrival + fleet_.GoalsOf(oldest).ttft;

@@ -1,11 +1,13 @@
 // The demand for each model, and the part of it that waits and that awake replicas will not serve in time.
 //
 // While a server of the model wakes, its requests wait for that. While one is awake, the lane drains. Then only the
-// requests count that are late before the lane has drained, and only once one of them has waited for a while. Owned by
-// Residents; reads the queue. O(servers + classes) per question.
+// requests count that are late before the lane has drained, and only once one of them has waited for a while. The
+// oldest request may go on from what a sleeping server keeps. Then that server has to wake, whatever the others do.
+// Owned by Residents; reads the queue. O(servers + classes) per question.
 #ifndef PENSTOCK_ROUTER_CORE_RESIDENCY_UNMET_DEMAND_H_
 #define PENSTOCK_ROUTER_CORE_RESIDENCY_UNMET_DEMAND_H_
 
+#include <optional>
 #include <vector>
 
 #include "router/core/books/forecasts.h"
@@ -18,8 +20,9 @@ namespace penstock {
 // Requests that a wake would serve.
 struct Need {
   ModelId model;
-  double tokens = 0;  // That they are expected to generate; 0: there are none.
-  Instant due;        // The TTFT goal of the first of them.
+  double tokens = 0;              // That they are expected to generate; 0: there are none.
+  Instant due;                    // The TTFT goal of the first of them.
+  std::optional<ReplicaId> home;  // It sleeps, and no other can take the first of them.
 };
 
 class UnmetDemand {

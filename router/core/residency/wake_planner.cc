@@ -11,7 +11,8 @@ std::optional<WakePlanner::Leaver> WakePlanner::LeaverOf(size_t index, const Que
   if (resident == nullptr || index == plan.replica || !replica.presence.Takes() || !replica.presence.trusted) {
     return std::nullopt;
   }
-  if (!IsUp(replica.health) || replica.spec().Serves(question.need.model)) return std::nullopt;
+  const bool of_use = replica.spec().Serves(question.need.model) && !question.need.home;
+  if (!IsUp(replica.health) || of_use) return std::nullopt;
   if (resident->SettledAt() > question.now) return std::nullopt;
   if (std::find(plan.leavers.begin(), plan.leavers.end(), index) != plan.leavers.end()) return std::nullopt;
   const std::optional<SleepLevel> level = hosts_.LevelOf(index, plan.leavers);
@@ -98,6 +99,7 @@ std::optional<WakePlan> WakePlanner::Plan(const Need& need, const std::vector<Re
                                           Instant now) const {
   std::optional<WakePlan> best;
   for (const size_t index : servers_.Of(need.model)) {
+    if (need.home && need.home->value() != index) continue;
     const ReplicaState& replica = fleet_.replicas()[index];
     const Presence& presence = replica.presence;
     const bool sleeps = presence.residency == Residency::kAsleep && !presence.wanted;

@@ -1,11 +1,12 @@
 // Chooses the replica that wakes for waiting requests, and those that give it their memory.
 //
-// Of the sleeping servers of the model, the one is chosen that needs the fewest running replicas to leave. A plan in
-// time goes before one that is late. Then the least value decides, then the number of busy neighbours. On each GPU the
-// idle replicas leave first, the least valuable before the others, or the quickest where time is short. A busy one
-// leaves only where the waiting requests are worth clearly more than what it would serve meanwhile. Invariant: nobody
-// leaves within its least stay, or without a place for its weights (host_memory.h). Owned by Residents. O(sleeping
-// servers x replicas of their GPUs).
+// Of the sleeping servers of the model, the one is chosen that needs the fewest running replicas to leave. A request
+// that only one of them can take wakes that one; idle others of its model may leave for it. A plan in time goes before
+// one that is late. Then the least value decides, then the number of busy neighbours. On each GPU the idle replicas
+// leave first, the least valuable before the others, or the quickest where time is short. A busy one leaves only where
+// the waiting requests are worth clearly more than what it would serve meanwhile. Invariant: nobody leaves within its
+// least stay, or without a place for its weights (host_memory.h). Owned by Residents. O(sleeping servers x replicas of
+// their GPUs).
 #ifndef PENSTOCK_ROUTER_CORE_RESIDENCY_WAKE_PLANNER_H_
 #define PENSTOCK_ROUTER_CORE_RESIDENCY_WAKE_PLANNER_H_
 

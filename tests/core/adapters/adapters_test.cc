@@ -121,6 +121,21 @@ TEST(Adapters, AnAdapterInUseLeavesOnlyAfterAWhile) {
   EXPECT_EQ(AllOf<LoadAdapter>(later)[0].instead_of, ModelId(kRed));
 }
 
+TEST(Adapters, OneThatWasJustLoadedStaysForTheRequestsThatWaitForIt) {
+  Fleet fleet = AdapterFleet(1, 1);
+  fleet.replicas[0].max_sequences = 1;
+  AdapterCore core(fleet);
+  core.ArriveFor(1, kBase);
+  core.Send(FirstToken{RequestId(1)});
+  ASSERT_EQ(AllOf<LoadAdapter>(core.ArriveFor(2, kRed)).size(), 1u);
+  core.ArriveFor(3, kBlue);
+  EXPECT_TRUE(AllOf<LoadAdapter>(core.Loaded(0, kRed)).empty()) << "the base model has the only row";
+  EXPECT_TRUE(AllOf<LoadAdapter>(core.RunTimers(core.now + Duration::Seconds(4))).empty());
+  const std::vector<Action> ended = core.Finish(1, 10);
+  ASSERT_EQ(AllOf<Forward>(ended).size(), 1u) << Text(ended);
+  EXPECT_EQ(AllOf<Forward>(ended)[0].request, RequestId(2));
+}
+
 TEST(Adapters, AFreeOneIsLoadedOnceTheOtherIsNotUsed) {
   AdapterCore core(1, 1);
   core.Have(0, kRed);

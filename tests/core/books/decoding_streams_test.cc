@@ -57,6 +57,21 @@ TEST_F(DecodingStreamsTest, ACorrectedStreamGoesOnFromItsOwnCount) {
   EXPECT_EQ(streams_.kv_tokens(), 111);
 }
 
+TEST_F(DecodingStreamsTest, AStreamIsDueByTheGoalsOfAReloadAlsoAfterManySteps) {
+  streams_.Advance(1'000'000);
+  RequestState stream = Stream(1, 100);
+  streams_.Join(&stream);
+  streams_.Advance(11);
+  ASSERT_EQ(streams_.DueOf(stream), kStart + Duration::Seconds(3.1));
+  ClassSpec slower = goals_;
+  slower.tpot = Duration::Milliseconds(200);
+  streams_.Configure({slower});
+  streams_.Rekey({&stream});
+  EXPECT_EQ(streams_.DueOf(stream), kStart + Duration::Seconds(4.2));
+  EXPECT_EQ(streams_.NextDue(ClassId(0), kStart), kStart + Duration::Seconds(4.2));
+  EXPECT_TRUE(streams_.SumsHold({&stream}));
+}
+
 TEST_F(DecodingStreamsTest, AStreamThatLeavesTakesItsSumsAlong) {
   RequestState first = Stream(1, 100), second = Stream(2, 50);
   streams_.Join(&first);
