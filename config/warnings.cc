@@ -192,8 +192,15 @@ void WarnRoles(const Config& config, std::vector<std::string>& warnings) {
                                   "prompts"));
 }
 
+// Variables are for secrets only.
+void WarnVariable(absl::string_view key, absl::string_view value, std::vector<std::string>& warnings) {
+  if (!absl::StrContains(value, "${")) return;
+  warnings.push_back(absl::StrCat(key, ": ", value, " is taken as it stands: variables are replaced in secrets only"));
+}
+
 void WarnState(const StateConfig& state, std::vector<std::string>& warnings) {
   if (state.path.empty()) return;
+  WarnVariable("state.path", state.path, warnings);
   const std::filesystem::path path(state.path);
   std::error_code unknown;
   if (std::filesystem::exists(path, unknown) && !std::filesystem::is_directory(path, unknown)) {
@@ -243,6 +250,7 @@ std::vector<std::string> Warnings(const Config& config) {
   for (std::string& warning : HostMemoryWarnings(config)) warnings.push_back(std::move(warning));
   WarnRelayHeaders(config, warnings);
   WarnState(config.state, warnings);
+  WarnVariable("log.path", config.log.path, warnings);
   WarnPolicy(config, warnings);
   WarnRoles(config, warnings);
   if (!config.tenants.empty() && !config.tenant_header.empty()) {

@@ -220,9 +220,9 @@ void VisitFields(Section& config, Visitor& visit) {
         config.policy, PolicyForm{});
   VisitFleetLists(config, visit);
   visit({"classes",
-         "Classes by name. interactive, standard, background and, with `state.path`, jobs are built in. A class of the "
-         "file replaces the one of its name. Others rank by their TTFT goals. A name has letters a-z, digits, _ and -; "
-         "none and other are words of the metrics."},
+         "Classes by name. Built in are interactive, standard, background and, with `state.path`, jobs; the file may "
+         "replace them. Others rank by their TTFT goals; one that a reload adds ranks last until a restart. A name has "
+         "letters a-z, digits, _ and -; none and other are words of the metrics."},
         config.classes, ClassesForm{});
   visit({"tenants", "Clients with keys. Left out: any key is accepted."}, config.tenants, ListForm{});
   visit({"tenant_header",

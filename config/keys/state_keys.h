@@ -22,8 +22,11 @@ void VisitFields(Section& state, Visitor& visit) {
         CountForm{1, 10'000'000});
   visit({"max_open_batches_per_tenant", "Most batches of one tenant that have not ended; 403 beyond."},
         state.max_open_batches_per_tenant, CountForm{1, 100'000});
-  visit({"file_expiry", "Life of files whose client names none. Left out: they stay until they are deleted."},
-        state.file_expiry, TimeForm{Duration::Seconds(1), Duration::Seconds(3650 * 86'400.0)});
+  visit(
+      {"file_expiry",
+       "Life of files whose client names none, from their creation. An ended batch goes after as long, and not before "
+       "its output and error files. Left out: both stay, files until they are deleted."},
+      state.file_expiry, TimeForm{Duration::Seconds(1), Duration::Seconds(3650 * 86'400.0)});
   visit({"max_running_lines", "Most lines of batches that wait or run in the router at a time."},
         state.max_running_lines, CountForm{1, 65'536});
 }

@@ -77,7 +77,10 @@ std::vector<std::string> KeysThatNeedRestart(const Config& running, const Config
     if (before.values()[i] != after.values()[i]) keys.push_back(before.values()[i].first);
   }
   for (const std::string& name : ClassesOutOfRank(running, fresh)) {
-    keys.push_back(absl::StrCat("the rank of the class ", name));
+    const bool is_new = std::none_of(running.classes.begin(), running.classes.end(),
+                                     [&](const ClassConfig& known) { return known.name == name; });
+    // It stands behind all others until then, behind the class of jobs too.
+    keys.push_back(absl::StrCat("the rank of the ", is_new ? "new " : "", "class ", name, is_new ? " (last)" : ""));
   }
   if (Inside(running) != Inside(fresh)) keys.emplace_back("replicas that are simulated inside");
   return keys;

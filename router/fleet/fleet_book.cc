@@ -105,15 +105,22 @@ ClassId TakeClasses(const Config& config, FreePlaces& free, Fleet& fleet) {
   return by_default;
 }
 
-bool Awaits(const std::vector<FleetEntry>& entries) {
-  const auto known = [](const FleetEntry& entry) {
-    return entry.discovery || !entry.config.model.empty() || (entry.config.simulated && entry.config.url.empty());
-  };
-  const bool any_known = std::any_of(entries.begin(), entries.end(),
-                                     [&](const FleetEntry& entry) { return !entry.removed && known(entry); });
-  return std::any_of(entries.begin(), entries.end(), [&](const FleetEntry& entry) {
-    return !entry.removed && !known(entry) && !(entry.silent && any_known);
-  });
+bool IsKnown(const FleetEntry& entry) {
+  return entry.discovery || !entry.config.model.empty() || (entry.config.simulated && entry.config.url.empty());
+}
+
+UnheardReplicas Unheard(const std::vector<FleetEntry>& entries) {
+  UnheardReplicas unheard;
+  bool any_known = false;
+  for (const FleetEntry& entry : entries) {
+    if (entry.removed) continue;
+    const bool known = IsKnown(entry);
+    any_known = any_known || known;
+    unheard.any = unheard.any || !known;
+    unheard.decisive = unheard.decisive || (!known && !entry.silent);
+  }
+  unheard.decisive = unheard.decisive || (unheard.any && !any_known);
+  return unheard;
 }
 
 }  // namespace
@@ -135,7 +142,7 @@ void FleetBook::Update(const Config& config) {
     entry.doubted.reset();
   }
   Rebuild();
-  awaits_discovery_ = Awaits(entries_);
+  unheard_ = Unheard(entries_);
 }
 
 bool FleetBook::SetDiscovery(ReplicaId replica, std::optional<Discovery> discovery) {
@@ -147,7 +154,7 @@ bool FleetBook::SetDiscovery(ReplicaId replica, std::optional<Discovery> discove
     TakeFacts(entry, *std::move(discovery));
     if (other_models || !RebuildOne(replica.value())) Rebuild();
   }
-  awaits_discovery_ = Awaits(entries_);
+  unheard_ = Unheard(entries_);
   return true;
 }
 

@@ -43,6 +43,12 @@
 
 namespace penstock {
 
+// Replicas without a configured model that have not named their models yet.
+struct UnheardReplicas {
+  bool any = false;
+  bool decisive = false;  // An unknown name may be theirs: one of them was not asked yet, or no model is known at all.
+};
+
 class FleetBook {
  public:
   explicit FleetBook(const Config& config);
@@ -77,9 +83,7 @@ class FleetBook {
 
   // By canonical name, configured alias, or a name that an engine serves (adapters included).
   std::optional<ModelId> ModelByName(absl::string_view name) const;
-  // An unknown name may still become known. A replica without a configured model has not been asked yet, or no model is
-  // known at all.
-  bool AwaitsDiscovery() const { return awaits_discovery_; }
+  const UnheardReplicas& unheard() const { return unheard_; }
   // The value of a body's `model` for this engine.
   std::string EngineModelName(ReplicaId replica, ModelId model) const;
   // The largest context of the replicas that serve the model; 0: unknown.
@@ -105,7 +109,7 @@ class FleetBook {
   std::vector<Entry> entries_;  // One per fleet_.replicas.
   FreePlaces free_;
   FleetModels models_;
-  bool awaits_discovery_ = false;
+  UnheardReplicas unheard_;
   ClassId default_class_;
 };
 

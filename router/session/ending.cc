@@ -21,7 +21,7 @@ bool EndedWell(absl::string_view finish_reason) {
 bool MayBeServed(const SessionState& state) {
   const FleetBook& book = state.loop.fleet()->book;
   const std::vector<ReplicaSpec>& replicas = book.fleet().replicas;
-  return book.AwaitsDiscovery() || std::any_of(replicas.begin(), replicas.end(), [&state](const ReplicaSpec& replica) {
+  return book.unheard().decisive || std::any_of(replicas.begin(), replicas.end(), [&state](const ReplicaSpec& replica) {
            return !replica.removed && replica.Serves(state.prepared.model);
          });
 }

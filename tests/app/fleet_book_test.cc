@@ -96,13 +96,13 @@ TEST(FleetBook, AReplicaOfAUrlAloneHasNoModelAndNoPoolUntilItIsDiscovered) {
   EXPECT_THAT(book.fleet().replicas[0].models, IsEmpty());
   EXPECT_THAT(book.fleet().replicas[0].pools, IsEmpty());
   EXPECT_FALSE(book.fleet().replicas[0].prior_known);
-  EXPECT_TRUE(book.AwaitsDiscovery());
+  EXPECT_TRUE(book.unheard().decisive);
   Discovery found = Vllm({{"meta-llama/Llama-3.1-8B-Instruct", Tokens(32768)}}, 100'000);
   found.max_sequences = 64;
   found.batch_budget = Tokens(8192);
   book.SetDiscovery(ReplicaId(0), found);
   const ReplicaSpec& replica = book.fleet().replicas[0];
-  EXPECT_FALSE(book.AwaitsDiscovery());
+  EXPECT_FALSE(book.unheard().decisive);
   EXPECT_EQ(PoolOf(book, 0).capacity.value(), 100'000 * int64_t{131072});
   EXPECT_EQ(replica.max_context, Tokens(32768));
   EXPECT_EQ(replica.max_sequences, 64);
@@ -270,7 +270,7 @@ TEST(FleetBook, SimulatedReplicasWithoutASizeTakeTheDefaultAndTheirScaledPace) {
   EXPECT_NEAR(PoolOf(book, 0).capacity.AsDouble(), 0.92 * 80e9 - 16.06e9 - 4e9, 2e6);
   EXPECT_TRUE(PoolOf(book, 0).overflow_fatal);
   EXPECT_EQ(replica.max_sequences, 32);
-  EXPECT_FALSE(book.AwaitsDiscovery());
+  EXPECT_FALSE(book.unheard().decisive);
   const StepCoefficients prior = StepPrior(*FindGpuKind("a100-80"), *FindBuiltinShape("llama-3.1-8b"), {});
   EXPECT_DOUBLE_EQ(replica.prior.a, prior.a / 10);
   EXPECT_DOUBLE_EQ(replica.prior.e, prior.e / 10);

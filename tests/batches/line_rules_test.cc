@@ -19,6 +19,25 @@ TEST(LineRules, ARefusalIsNeverTheAnswer) {
     EXPECT_EQ(EndOf(Status(status), 100), LineEnd::kAgain) << status;
 }
 
+TEST(LineRules, ALineWaitsForAReplicaThatNobodyHeardYet) {
+  for (const LineResult& refused :
+       {LineResult{.status = 404, .lacks_model = true}, {.status = 400, .lacks_room = true}}) {
+    EXPECT_TRUE(IsAwaited(refused, /*misses_replicas=*/true, /*served=*/false));
+    EXPECT_FALSE(IsAwaited(refused, /*misses_replicas=*/false, /*served=*/false));
+    LineResult awaited = refused;
+    awaited.awaited = true;
+    EXPECT_EQ(EndOf(awaited, 0), LineEnd::kAgain);
+  }
+  EXPECT_FALSE(IsAwaited(Status(400), /*misses_replicas=*/true, /*served=*/true)) << "the line itself is at fault";
+}
+
+TEST(LineRules, ALineWaitsForAModelThatServedOthersOfItsBatch) {
+  const LineResult no_model{.status = 404, .lacks_model = true};
+  EXPECT_TRUE(IsAwaited(no_model, /*misses_replicas=*/false, /*served=*/true));
+  const LineResult too_long{.status = 400, .lacks_room = true};
+  EXPECT_FALSE(IsAwaited(too_long, /*misses_replicas=*/false, /*served=*/true)) << "it may be so for ever";
+}
+
 TEST(LineRules, ALineWithoutAnAnswerGoesBack) { EXPECT_EQ(EndOf(LineResult(), 0), LineEnd::kReturned); }
 
 TEST(LineRules, ALineThatFailsEnginesIsGivenUpAtLast) {

@@ -61,7 +61,7 @@ TEST(Reload, NamesTheClassesWhoseRankNeedsARestart) {
   const Config running = Loaded("classes: {standard: {ttft: 2s}}\n");
   EXPECT_THAT(KeysThatNeedRestart(running, Loaded("classes: {standard: {ttft: 3s}, " + slow + "}\n")), IsEmpty());
   EXPECT_THAT(KeysThatNeedRestart(running, Loaded("classes: {standard: {ttft: 3s}, " + gold + "}\n")),
-              ElementsAre("the rank of the class gold"));
+              ElementsAre("the rank of the new class gold (last)"));
   const Config ranked = Loaded("classes: {" + gold + "}\n");
   EXPECT_THAT(KeysThatNeedRestart(ranked, Loaded("classes: {gold: {ttft: 5s, tpot: 20ms, queue: 1s}}\n")),
               ElementsAre("the rank of the class gold"));

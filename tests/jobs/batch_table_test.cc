@@ -121,6 +121,26 @@ TEST(BatchTable, ABatchOfAnOlderVersionGoesOnWithoutCountsOfTokens) {
   EXPECT_EQ(BatchOf(*store, 1).use, TokenUse());
 }
 
+TEST(BatchTable, ABatchGoesAfterTheLifeOfFilesAndNotBeforeItsOutput) {
+  const StoreFolder folder;
+  auto store = folder.Open();
+  const Batch batch = BatchOf(*store, 2);
+  ASSERT_EQ(*store->lines().StoreAnswers(std::vector{AnswerOf(batch, 1)}), 1);
+  const Batch ended = *store->batches().Finish(batch.key, BatchStatus::kExpired, kNow);
+  store->SetLimits({.file_expiry = Duration::Seconds(100)});
+  const auto tidy = [&store] {
+    while (*store->Tidy(kNow + UnixSeconds(1000))) {
+    }
+  };
+  tidy();
+  EXPECT_TRUE(store->batches().Find(batch.key).ok()) << "its output is there";
+  for (const std::string& file : {ended.output_file_id, ended.error_file_id}) {
+    EXPECT_TRUE(file.empty() || store->files().Delete(batch.tenant, file).ok()) << file;
+  }
+  tidy();
+  EXPECT_FALSE(store->batches().Find(batch.key).ok());
+}
+
 TEST(BatchTable, LinesOfEndedBatchesGoInBoundedSteps) {
   const StoreFolder folder;
   auto store = folder.Open();

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -34,6 +35,7 @@ struct Job {
   Endpoint endpoint = Endpoint::kChat;
   std::map<uint64_t, std::deque<LineTask>> at_hand;  // The key is the lane. None is empty.
   std::map<int64_t, std::string> refusals;           // The key is the line, which is at hand or in a run.
+  std::set<uint64_t> served;                         // Lanes of which a line had its answer.
   std::unordered_set<std::shared_ptr<LineRun>> runs;
   int64_t storing = 0;    // Answers on their way to the disk.
   bool claiming = false;  // A read of lines is on its way.

@@ -119,6 +119,9 @@ LineResult LineClient::result() const {
     result.never_retry = error_->never_retry;
     result.engine_fault = IsEngineFault(error_->reason);
     result.unfit = !unfit_.empty();
+    result.lacks_model = error_->reason == TraitsOf(Refusal::kUnknownModel).label;
+    result.lacks_room = error_->reason == TraitsOf(Refusal::kContextExceeded).label ||
+                        error_->reason == TraitsOf(Refusal::kNeverFits).label;
     result.retry_after = error_->retry_after;
   } else if (ended_) {
     result.status = status_;

@@ -226,9 +226,11 @@ void LineFlow::OnNews(const std::shared_ptr<LineRun>& run, LineRun::News news) {
 
 void LineFlow::OnEnded(const JobPointer& job, LineRun& run) {
   run.task.faults += FaultsOf(run.result);
+  run.result.awaited = IsAwaited(run.result, home_.fleet()->book.unheard().any, job->served.contains(run.place.lane));
   const LineEnd end = EndOf(run.result, run.task.faults);
   if (end == LineEnd::kAgain || end == LineEnd::kReturned) return TryAgain(job, run);
   if (!run.result.engine_fault) schedule_.OnAnswered(run.job(), run.place.lane);
+  if (end == LineEnd::kAnswered) job->served.insert(run.place.lane);
   job->refusals.erase(run.task.line.number);
   home_.edge().telemetry->batches().OnTokens(run.usage.prompt, run.usage.output);
   const LineNames names{run.id(), run.task.custom_id};

@@ -14,6 +14,13 @@ bool IsPassing(int status) {
 
 }  // namespace
 
+// A prompt that is too long for the model's engines of today may be so for ever. Only an engine that nobody heard yet
+// keeps it waiting.
+bool IsAwaited(const LineResult& result, bool misses_replicas, bool served) {
+  if (result.engine_fault) return false;
+  return misses_replicas ? result.lacks_model || result.lacks_room : result.lacks_model && served;
+}
+
 int FaultsOf(const LineResult& result) {
   if (!result.engine_fault) return 0;
   return result.never_retry || result.unfit ? kCostly : 1;
@@ -22,6 +29,7 @@ int FaultsOf(const LineResult& result) {
 LineEnd EndOf(const LineResult& result, int faults) {
   if (result.status == 0) return LineEnd::kReturned;
   if (http_status::IsSuccess(result.status)) return LineEnd::kAnswered;
+  if (result.awaited) return LineEnd::kAgain;
   if (!IsPassing(result.status)) return LineEnd::kFailed;
   if (result.engine_fault) return faults >= kMostFaults ? LineEnd::kFailed : LineEnd::kAgain;
   return result.never_retry ? LineEnd::kFailed : LineEnd::kAgain;

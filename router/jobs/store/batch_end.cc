@@ -157,7 +157,10 @@ JobResult<bool> BatchTable::Tidy(UnixSeconds now) {
     return true;
   }
   if (!limits_.file_expiry) return false;
-  Query remove(database_, "DELETE FROM batches WHERE ended_at <= ?1 AND has_lines = 0");
+  // Whoever asks for a batch must find the files of its answers, and the other way round.
+  Query remove(database_,
+               "DELETE FROM batches WHERE ended_at <= ?1 AND has_lines = 0 AND NOT EXISTS "
+               "(SELECT 1 FROM files WHERE files.id IN (batches.output_id, batches.error_id))");
   remove.Bind(now.value() - Column(*limits_.file_expiry));
   if (JobDone done = remove.Run(); !done.ok()) return done.error();
   return false;

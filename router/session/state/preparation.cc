@@ -30,7 +30,7 @@ std::optional<ApiError> FindModel(const FleetView& fleet, PreparedRequest& prepa
     return std::nullopt;
   }
   // While an engine has not named its models yet, an unknown name may be one of them.
-  const bool wait = fleet.book.AwaitsDiscovery();
+  const bool wait = fleet.book.unheard().decisive;
   const Refusal reason = wait ? Refusal::kNoReplica : Refusal::kUnknownModel;
   return FromRefusal(Refuse{RequestId(), reason, wait ? Duration::Seconds(1) : Duration(), 0, 0}, name);
 }

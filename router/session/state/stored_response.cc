@@ -53,7 +53,7 @@ std::variant<ReplicaId, ApiError> HomeOf(const FleetView& fleet, TenantId tenant
   }
   if (best != kNoFit) return home;
   // Discovery may not have found the replica yet.
-  if (fleet.book.AwaitsDiscovery()) {
+  if (fleet.book.unheard().decisive) {
     return FromRefusal(Refuse{RequestId(), Refusal::kNoReplica, Duration::Seconds(1), 0, 0}, "");
   }
   return MakeError(

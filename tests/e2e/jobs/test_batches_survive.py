@@ -100,3 +100,41 @@ def test_a_job_waits_for_an_engine_that_is_down(folder, tmp_path):
             assert client.batches.retrieve(batch.id).request_counts.failed == 0
             with Engine(folder, name="lives", port=port, time_scale=2, max_seqs=8):
                 check_every_line_once(client, batch, 60)
+
+
+OTHER = "qwen2.5-7b"
+
+
+def test_a_job_waits_for_an_engine_that_was_not_heard_since_the_start(folder, tmp_path):
+    port = free_port()
+    with Engine(folder, model=OTHER, name="other") as other:
+        with Engine(folder, name="before", port=port, time_scale=2, max_seqs=8) as engine:
+            with job_router(tmp_path, [other, engine]) as router:
+                client = client_of(router)
+                batch = begin(client, [line(i, max_tokens=40) for i in range(60)])
+                wait_until(lambda: client.batches.retrieve(batch.id).request_counts.completed > 0, 30, "some answers")
+                router.kill()
+            engine.kill()
+            with job_router(tmp_path, [other, engine]) as router:
+                client = client_of(router)
+                wait_until(lambda: router.metrics().sum("penstock_batch_line_retries_total") > 1, 30, "lines are refused")
+                assert client.batches.retrieve(batch.id).request_counts.failed == 0
+                with Engine(folder, name="after", port=port, time_scale=2, max_seqs=8):
+                    check_every_line_once(client, batch, 60)
+
+
+def test_a_job_waits_for_a_model_that_a_reload_removed(folder, tmp_path):
+    with Engine(folder, model=OTHER, name="stays") as other, Engine(folder, name="leaves", time_scale=2, max_seqs=8) as engine:
+        with job_router(tmp_path, [other, engine]) as router:
+            client = client_of(router)
+            batch = begin(client, [line(i, max_tokens=40) for i in range(60)])
+            wait_until(lambda: client.batches.retrieve(batch.id).request_counts.completed > 0, 30, "some answers")
+            for engines in ([other], [other, engine]):
+                retries = router.metrics().sum("penstock_batch_line_retries_total")
+                router.write_config(state_config(tmp_path, engines))
+                router.signal(signal.SIGHUP)
+                if engine not in engines:
+                    wait_until(lambda before=retries: router.metrics().sum("penstock_batch_line_retries_total") > before + 1,
+                               30, "lines are refused")
+                    assert client.batches.retrieve(batch.id).request_counts.failed == 0
+            check_every_line_once(client, batch, 60)
