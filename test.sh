@@ -118,7 +118,7 @@ end_to_end() {
   # once more, and the output shows its R; a finding of a sanitizer is never passed over.
   workers=$(($(nproc) * 2))
   local again="--reruns=1"
-  [ "$preset" = release ] || { workers="$(nproc)"; again="--reruns=0"; }
+  [ "$preset" = release ] || { workers="$(nproc)"; again="--reruns=0"; marks="($marks) and not unsanitized"; }
   if [ "$marks" = long ]; then
     end_to_end_part "$name" "$preset" -m long "$@"
     return

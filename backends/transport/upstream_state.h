@@ -136,9 +136,9 @@ struct UpstreamExchange::State final : Connection::Waiter {
   enum class HeadStep : uint8_t { kDone, kRead, kSendAnew };
   absl::StatusOr<HeadStep> NextOfHead();
   UpstreamHead TakeHead();
-  // True when the engine closed a reused connection before the request reached it.
   // The engine closed an idle connection with 408 while the request travelled. It did not read the request.
   bool IdledOut() { return reused && parser->head().status == 408; }
+  // True when the engine closed a reused connection before the request reached it.
   bool WasStale(const boost::system::error_code& error) const { return reused && !any_byte && !Ours(error); }
   absl::Status AfterEnd(const boost::system::error_code& error);
 

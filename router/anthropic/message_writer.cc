@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "backends/dialect/assembly/answer_bounds.h"
 #include "backends/dialect/assembly/cut_object.h"
 #include "backends/dialect/finish_reason.h"
@@ -93,7 +94,9 @@ void MessageWriter::TakeEvent(const SseSplitter::Event& event) {
   if (unreadable()) return;
   // The reader of messages names the fault.
   if (!json || piece.error || event.name == "error") {
-    return absl::StrAppend(&out_, "event: error\ndata: ", data, "\n\n");
+    // An event of several lines has joined them.
+    const std::string line = absl::StrReplaceAll(data, {{"\n", " "}, {"\r", " "}});
+    return absl::StrAppend(&out_, "event: error\ndata: ", line, "\n\n");
   }
   TakeFacts(piece);
   // An event without a choice may come first: it has facts about the prompt, or only shows that the engine lives.

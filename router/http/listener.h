@@ -24,7 +24,7 @@ class Listener {
  public:
   struct Options {
     bool admin = false;
-    int spare = 0;  // Connections beyond the limit, so that health and metrics can be asked for; one request each.
+    int spare = 0;  // Connections beyond the limit, for health and metrics. Each ends behind its first answer.
   };
   Listener(EventLoop& home, std::vector<EventLoop*> loops, Options options);
 

@@ -11,7 +11,6 @@ namespace asio = boost::asio;
 
 namespace {
 
-// An event is read and written in one turn of the loop.
 // The body of a complete answer may take this long to end; its connection can then serve another request.
 constexpr Duration kEndOfBody = Duration::Seconds(1);
 // The piece of a reassembled answer that is written in one turn of the loop. A shorter answer has a length.

@@ -163,6 +163,9 @@ std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head) {
   if (!good) {
     // A client that comes later must not get what may follow.
     exchange_->Abort();
+    if (PassesAnswer(state_.request.endpoint) && http_status::IsRedirect(head.status)) {
+      return EngineRedirects(head.status, FindHeader(head.headers, "location"));
+    }
     const bool broken = switches && head.status == http_status::kSwitchingProtocols;
     return EngineFailed(EngineErrorKind::kGarbage,
                         broken ? "The engine's handshake does not fit what the WebSocket's client offered."

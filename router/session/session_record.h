@@ -21,7 +21,6 @@ class SessionRecord {
  public:
   SessionRecord(const SessionState& state, Delivery& delivery) : state_(state), delivery_(delivery) {}
 
-  bool ended() const { return ended_; }
   // The request as it is now, for pages.
   LiveRequest Describe() const;
   // `reason`: the label of a Refusal, BadInput or EngineErrorKind; empty when all went well.

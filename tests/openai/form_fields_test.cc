@@ -103,6 +103,17 @@ TEST(FormFields, FaultsAreNamed) {
       "");
 }
 
+TEST(FormFields, ABoundaryLineHasLittlePadding) {
+  const auto error = [](size_t padding) {
+    return Read(absl::StrCat("--x y", std::string(padding, ' '),
+                             "\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nm\r\n--x y--"))
+        .error;
+  };
+  EXPECT_EQ(error(FormFields::kLongestPadding), "");
+  EXPECT_NE(error(FormFields::kLongestPadding + 1), "");
+  EXPECT_NE(error(1 << 20), "");
+}
+
 TEST(FormFields, AFormWithoutPartsIsWhole) { EXPECT_EQ(Read("--x y--\r\n").error, ""); }
 
 }  // namespace

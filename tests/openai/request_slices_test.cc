@@ -1,6 +1,8 @@
 // A scan that pauses: its slices are short, and their size makes no difference.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <variant>
 
@@ -34,6 +36,7 @@ TEST(RequestSlices, TheSizeOfTheSlicesMakesNoDifference) {
        "{\"tool_calls\":[{\"id\":\"\xE4\xBD\xA0\",\"n\":[1,2]}],\"role\":\"assistant\",\"content\":null}],\"model\":"
        "\"\xC3\xA9\"}"},
       {Endpoint::kCompletions, R"({"model":"m","prompt":["one two",[1,2,3],"drei"],"max_tokens":5})"},
+      {Endpoint::kCompletions, R"({"model":"m","prompt_embeds":["AAAA", "AA\u0041AAAAA" ,""],"prompt":"a"})"},
       {Endpoint::kResponses,
        R"({"model":"m","instructions":"be short","input":[{"content":"hi"},{"arguments":"{\"a\":1}"},{"output":{"b":2}}]})"},
       {Endpoint::kRerank,
@@ -49,6 +52,19 @@ TEST(RequestSlices, TheSizeOfTheSlicesMakesNoDifference) {
       ASSERT_EQ(std::get<RequestFacts>(sliced), whole) << bytes << ": " << row.body;
     }
   }
+}
+
+// The list may have many megabytes, and what follows the slices holds the loop.
+TEST(RequestSlices, AListOfTensorsIsCountedInTheSlicesAlone) {
+  std::string body = R"({"model":"m","prompt_embeds":["AAAA","AAAAAAAA"]})";
+  RequestScan scan(Endpoint::kCompletions, body, AllOutputLimits());
+  while (!scan.Advance(8)) continue;
+  const size_t inside = body.find('[') + 1;
+  std::fill_n(body.begin() + static_cast<std::ptrdiff_t>(inside), body.find(']') - inside, ' ');
+  const auto facts = scan.Take();
+  ASSERT_TRUE(std::holds_alternative<RequestFacts>(facts)) << std::get<ApiError>(facts).message;
+  EXPECT_EQ(std::get<RequestFacts>(facts).prompts, 2);
+  EXPECT_EQ(std::get<RequestFacts>(facts).media->embedded, 9);
 }
 
 TEST(RequestSlices, ASliceIsNoLongerThanAsked) {

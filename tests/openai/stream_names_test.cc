@@ -4,6 +4,7 @@
 #include <string>
 
 #include "router/openai/answer/stream_relay.h"
+#include "tests/openai/relay_for_test.h"
 
 namespace penstock {
 namespace {
@@ -84,6 +85,25 @@ TEST(StreamNames, UsageThatIsToldAllAlongCountsTheTokensOfAResumedAnswer) {
   second.Feed(Event(R"("choices":[],"usage":{"prompt_tokens":11,"completion_tokens":3,"total_tokens":14})"), kNamesNow);
   EXPECT_EQ(client.state.usage->prompt, Tokens(7)) << "as its first engine told it";
   EXPECT_EQ(client.state.usage->output, Tokens(8));
+}
+
+TEST(StreamNames, AnEventOfSeveralLinesThatGoesOnWithAnAnswerHasOne) {
+  Fixture f;
+  StreamRelay first(Endpoint::kChat, f.facts, f.state);
+  first.Feed(kRole + kWord, kNow);
+  f.state.delivered = 1;
+  f.state.Restart(true, true);
+  StreamRelay second(Endpoint::kChat, f.facts, f.state);
+  second.Feed(
+      "data: {\"id\":\"c9\",\ndata: \"created\":99,\r\ndata: \"choices\":[{\"index\":0,\ndata:\n"
+      "data: \"delta\":{\"content\":\"x\"}}]\ndata: }\n\n",
+      kNow);
+  EXPECT_EQ(Joined(second),
+            "data: {\"id\":\"c1\", \"created\":5, \"choices\":[{\"index\":0,  \"delta\":{\"content\":\"x\"}}] }\n\n");
+}
+
+TEST(StreamNames, AValueOfSeveralLinesIsKeptOnOne) {
+  EXPECT_EQ(ReadChunkNames("{\"model\":[\n1,\r2]}").model, "[ 1, 2]");
 }
 
 }  // namespace

@@ -137,6 +137,23 @@ TEST(AttemptEnd, AMissingPathIsNamedAndMayBeTriedAtAnother) {
   EXPECT_FALSE(LacksPath(ParseEngineError(400, "")));
 }
 
+TEST(AttemptEnd, ARedirectIsNobodysFaultAndIsNotTriedAgain) {
+  AttemptEnd end = EngineRedirects(307, "http://10.0.0.7/x");
+  end.writes = 1;
+  EXPECT_EQ(BlameOf(end), Blame::kNone);
+  EXPECT_FALSE(end.engine_at_fault);
+  EXPECT_EQ(end.error->status, 502);
+  EXPECT_TRUE(end.error->never_retry);
+  EXPECT_NE(end.error->message.find("redirects the request with status 307"), std::string::npos);
+  EXPECT_EQ(end.error->message.find("10.0.0.7"), std::string::npos);
+  AnswerProgress progress;
+  progress.another_serves = true;
+  EXPECT_EQ(After(end, Endpoint::kFreeRoute, RequestFacts(), progress, Instant()).kind, NextStep::Kind::kFail);
+  AttemptLedger ledger;
+  for (int i = 0; i < kMaxFailures; ++i) ledger.OnEnd(end, kA, 0);
+  EXPECT_FALSE(ledger.exhausted());
+}
+
 TEST(AttemptEnd, AnEngineDeniesAModelInItsOwnWords) {
   for (const auto& [status, body] : std::vector<std::pair<int, const char*>>{
            {404, R"({"error":{"message":"The model `x` does not exist.","type":"NotFoundError"}})"},

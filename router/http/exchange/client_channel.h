@@ -20,7 +20,7 @@ class ClientChannel {
   enum class Use : uint8_t {
     kClient,
     kAdmin,  // Metrics and health, on their own listener.
-    kSpare,  // The router is full: one request, which is refused unless it is for metrics or health.
+    kSpare,  // The router is full: it ends behind its first answer, a refusal unless it is for metrics or health.
   };
 
   Use use() const { return use_; }

@@ -91,7 +91,7 @@ asio::awaitable<void> Connection::Read() {
       co_await LetOthersRun(parts_.loop.io());
       turn_.Restart(Now());
     }
-    if (!rest_.empty()) {
+    if (!rest_.empty() || session_.paused()) {
       const std::string rest = std::exchange(rest_, std::string());
       Take(rest);
       continue;
@@ -113,14 +113,14 @@ asio::awaitable<void> Connection::Read() {
   }
 }
 
-// A head has the time of a head. A connection without a request has that of an idle one.
+// A head has the time of a head. A connection without a request has that of an idle one, unless it is a spare one.
 Duration Connection::Patience() const {
   const Instant now = Now();
   const bool hurry = use_ == ClientChannel::Use::kSpare;
   const Duration head = hurry ? std::min(kHurry, parts_.limits.header_timeout) : parts_.limits.header_timeout;
   if (session_.head_since() != Instant()) return head - (now - session_.head_since());
   if (!streams_.empty() || state_.leaving) return Duration::Infinite();
-  return (state_.served ? parts_.limits.idle_timeout : head) - (now - idle_since_);
+  return (state_.served && !hurry ? parts_.limits.idle_timeout : head) - (now - idle_since_);
 }
 
 void Connection::CountFault() {
@@ -203,7 +203,9 @@ void Connection::RunDue() {
 
 asio::awaitable<void> Connection::Answer(std::shared_ptr<Stream> stream, StreamId id) {
   co_await Handle(*stream);
-  if (stream->output().finished() && !stream->body().ended()) co_await stream->body().Linger();
+  // A client that sends on must not keep a spare connection.
+  const bool lingers = use_ != ClientChannel::Use::kSpare && stream->output().finished() && !stream->body().ended();
+  if (lingers) co_await stream->body().Linger();
   stream->Finish();
   Forget(id);
 }
@@ -219,8 +221,7 @@ asio::awaitable<void> Connection::Handle(Stream& stream) {
       co_await parts_.service.Refuse(stream, head, error, answer);
     } else {
       ClientRequest request = stream.body().TakeRequest(head);
-      const bool more = co_await parts_.service.Handle(stream, request, answer);
-      if (!more && use_ == ClientChannel::Use::kSpare) Leave();
+      co_await parts_.service.Handle(stream, request, answer);
     }
     // NOLINTNEXTLINE(bugprone-empty-catch)
   } catch (const std::exception&) {  // This machine lacks memory: the stream ends without an answer.
@@ -234,7 +235,8 @@ void Connection::Forget(StreamId stream) {
     idle_since_ = Now();
     if (use_ == ClientChannel::Use::kClient) parts_.loop.connections().SetIdle(parts_.member, idle_since_);
   }
-  if (parts_.loop.edge().draining.load(std::memory_order_relaxed)) Leave();
+  const bool spare = use_ == ClientChannel::Use::kSpare;
+  if (spare || parts_.loop.edge().draining.load(std::memory_order_relaxed)) Leave();
   wake_.Notify();
 }
 

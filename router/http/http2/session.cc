@@ -212,8 +212,10 @@ int Session::CountField(size_t bytes) {
     fault_ = Fault::kFlood;
     return NGHTTP2_ERR_CALLBACK_FAILURE;
   }
-  return decoded_ > kDecodedAtOnce ? NGHTTP2_ERR_PAUSE : 0;
+  return paused() ? NGHTTP2_ERR_PAUSE : 0;
 }
+
+bool Session::paused() const { return decoded_ > kDecodedAtOnce; }
 
 bool Session::Receive(absl::string_view& bytes, Instant now) {
   if (fault_ != Fault::kNone) return false;

@@ -70,6 +70,8 @@ class Session {
   // Takes bytes off `bytes`: all of them, or as many as are a millisecond's work at most. False: nothing behind them
   // can be read, by fault(). What is left of Output() tells the client.
   bool Receive(absl::string_view& bytes, Instant now);
+  // The last call paused. It wants another one, also where no bytes are left: they may have ended a head.
+  bool paused() const;
   Fault fault() const { return fault_; }
   // The time since which a part of a head is missing; zero: none is.
   Instant head_since() const { return head_since_; }

@@ -41,7 +41,6 @@ BodyFraming BodyFraming::OfLength(uint64_t length, const Limits& limits) {
 BodyFraming BodyFraming::InChunks(const Limits& limits) {
   BodyFraming framing;
   framing.limits_ = limits;
-  framing.chunked_ = true;
   framing.state_ = State::kFirstDigit;
   return framing;
 }

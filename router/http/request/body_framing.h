@@ -36,7 +36,6 @@ class BodyFraming {
   Fault fault() const { return fault_; }
   // Bytes of the body that are announced and have not come. Of chunks, only the present one counts.
   uint64_t announced() const { return left_; }
-  bool chunked() const { return chunked_; }
 
  private:
   // The names say which byte is expected.
@@ -68,7 +67,6 @@ class BodyFraming {
 
   State state_ = State::kDone;
   Fault fault_ = Fault::kNone;
-  bool chunked_ = false;
   Limits limits_;
   uint64_t left_ = 0;  // The rest of the present chunk, or of a body with a length.
   uint64_t body_ = 0;  // Announced so far.

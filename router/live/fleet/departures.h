@@ -2,10 +2,11 @@
 // become free, and the series of their names end.
 //
 // Views of the fleet name a replica, up to the first one without it. So do the coroutines of its watch, its requests in
-// the core, and posts on their way to the control loop. A model or a class is named by views alone: a request has the
-// view of its arrival until its end. The same holds for a tenant. A place that none of them names is quiet. It becomes
-// vacant, and is offered again when the core and all loops know that. Belongs to the control loop. A look costs
-// O(replicas + models + classes), and a view of the core where a place may be quiet.
+// the core, and posts on their way to the control loop. A model or a class is named by views alone. A request has a
+// view until its end: that of its arrival, and from each attempt on the newest one. The same holds for a tenant. A
+// place that none of them names is quiet. It becomes vacant, and is offered again when the core and all loops know
+// that. Belongs to the control loop. A look costs O(replicas + models + classes), and a view of the core where a place
+// may be quiet.
 #ifndef PENSTOCK_ROUTER_LIVE_FLEET_DEPARTURES_H_
 #define PENSTOCK_ROUTER_LIVE_FLEET_DEPARTURES_H_
 

@@ -45,16 +45,28 @@ ChunkNames ReadChunkNames(absl::string_view data) {
   if (chunk.kind() != JsonKind::kObject) return names;
   JsonObject members(chunk);
   while (const auto member = members.Next()) {
-    if (std::string* name = NameOf(names, member->key)) *name = std::string(member->value.raw());
+    std::string* const name = NameOf(names, member->key);
+    if (name == nullptr) continue;
+    name->clear();
+    AppendOnOneLine(member->value.raw(), *name);
   }
   return names;
+}
+
+void AppendOnOneLine(absl::string_view data, std::string& line) {
+  const size_t begin = line.size();
+  absl::StrAppend(&line, data);
+  for (size_t i = line.find_first_of("\r\n", begin); i != std::string::npos; i = line.find_first_of("\r\n", i)) {
+    line[i] = ' ';
+  }
 }
 
 std::string RewriteChunk(absl::string_view data, const ChunkNames& names, const ChunkEdit& edit) {
   std::string event = "data: ";
   size_t copied = 0;
   const auto replace = [&](const JsonSpan& at, absl::string_view text) {
-    absl::StrAppend(&event, data.substr(copied, at.begin - copied), text);
+    AppendOnOneLine(data.substr(copied, at.begin - copied), event);
+    absl::StrAppend(&event, text);
     copied = at.end;
   };
   JsonSpan content;
@@ -77,7 +89,8 @@ std::string RewriteChunk(absl::string_view data, const ChunkNames& names, const 
       }
     }
   }
-  absl::StrAppend(&event, data.substr(copied), "\n\n");
+  AppendOnOneLine(data.substr(copied), event);
+  absl::StrAppend(&event, "\n\n");
   return event;
 }
 

@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-// The fields that are alike in all chunks of one answer: raw JSON values, empty when the engine sends none.
+// The fields that are alike in all chunks of one answer: JSON values on one line, empty when the engine sends none.
 struct ChunkNames {
   std::string id;
   std::string created;
@@ -27,6 +27,9 @@ struct ChunkEdit {
   absl::string_view content;  // A view into the data, and what is to stand there instead.
   std::optional<absl::string_view> new_content;
 };
+// Adds a part of an event's data to the one line of another event. The engine may have written several lines. Their
+// ends are space between tokens of JSON, so they become spaces.
+void AppendOnOneLine(absl::string_view data, std::string& line);
 // The event with the first answer's names.
 std::string RewriteChunk(absl::string_view data, const ChunkNames& names, const ChunkEdit& edit);
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "backends/dialect/finish_reason.h"
 #include "backends/dialect/messages/message_events.h"
+#include "router/openai/answer/chunk_rewrite.h"
 #include "router/openai/request/json_cursor.h"
 
 namespace penstock {
@@ -26,11 +27,13 @@ class Edited {
     absl::StrAppend(&text_, "data: ");
   }
   void Replace(const JsonSpan& at, absl::string_view text) {
-    absl::StrAppend(&text_, data_.substr(copied_, at.begin - copied_), text);
+    AppendOnOneLine(data_.substr(copied_, at.begin - copied_), text_);
+    absl::StrAppend(&text_, text);
     copied_ = at.end;
   }
   std::string Take() {
-    absl::StrAppend(&text_, data_.substr(copied_), "\n\n");
+    AppendOnOneLine(data_.substr(copied_), text_);
+    absl::StrAppend(&text_, "\n\n");
     return std::move(text_);
   }
 

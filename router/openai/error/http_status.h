@@ -39,6 +39,7 @@ inline constexpr int kLoopDetected = 508;
 inline constexpr int kOverloaded = 529;
 
 constexpr bool IsSuccess(int status) { return status >= kOk && status < 300; }
+constexpr bool IsRedirect(int status) { return status >= 300 && status < kBadRequest; }
 constexpr bool IsError(int status) { return status >= kBadRequest; }
 constexpr bool IsServerError(int status) { return status >= kInternalServerError; }
 // A status that an error of an engine may pass on.

@@ -149,7 +149,7 @@ bool FormFields::EndDelimiter() {
     state_ = State::kEnded;
     return true;
   }
-  const size_t line = rest.find_first_not_of(" \t");
+  const size_t line = rest.substr(0, kLongestPadding + 1).find_first_not_of(" \t");
   if (line == absl::string_view::npos || !absl::StartsWith(rest.substr(line), kLineEnd)) {
     return Fail(absl::StrCat("The form is wrong near byte ", at_, ": a boundary line does not end."));
   }

@@ -23,6 +23,8 @@ class FormFields {
   static constexpr size_t kMostParts = 1024;
   static constexpr size_t kLongestPartHead = 16 << 10;
   static constexpr size_t kLongestBoundary = 70;
+  // Spaces and tabs behind a boundary are no more than these.
+  static constexpr size_t kLongestPadding = 256;
 
   // `model` empty: it stands elsewhere.
   FormFields(absl::string_view body, absl::string_view content_type, absl::string_view model,

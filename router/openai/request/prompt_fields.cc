@@ -75,29 +75,24 @@ MaybeError AddInstructions(const RequestFields& fields, RequestFacts& facts) {
 
 ApiError WrongTensor() { return WrongType("prompt_embeds", "a string in base64, or a list of such strings"); }
 
-// Base64 has four characters for three bytes.
-int64_t BytesOfBase64(const JsonValue& literal) { return static_cast<int64_t>(literal.raw().size() - 2) / 4 * 3; }
-
 // Prompts as tensors (vLLM): each is a prompt of its own, beside those of `prompt` with their media. Nothing of them
-// can be continued.
-MaybeError AddTensors(const JsonValue& tensors, RequestFacts& facts) {
+// can be continued. A list of tensors may be as long as the body: the walk counted it.
+MaybeError AddTensors(const RequestFields& fields, RequestFacts& facts) {
+  const JsonValue& tensors = *fields.Find(Field::kPromptEmbeds);
   int64_t count = 0;
   MediaCounts media = facts.media ? *facts.media : MediaCounts();
   if (tensors.kind() == JsonKind::kString) {
     count = 1;
-    media.embedded += BytesOfBase64(tensors);
-  } else if (tensors.kind() == JsonKind::kArray) {
-    JsonArray elements(tensors);
-    while (const auto tensor = elements.Next()) {
-      if (tensor->kind() != JsonKind::kString) return WrongTensor();
-      if (++count > kMaxPrompts) {
-        return MakeError(ErrorName::kTooManyElements,
-                         absl::StrCat("`prompt_embeds` has more than ", kMaxPrompts, " elements."), "prompt_embeds");
-      }
-      media.embedded += BytesOfBase64(*tensor);
-    }
+    media.embedded += BytesOfBase64(tensors.raw());
+  } else if (tensors.kind() == JsonKind::kArray && !fields.tensors().wrong) {
+    count = fields.tensors().elements;
+    media.embedded += fields.tensors().bytes;
   } else {
     return WrongTensor();
+  }
+  if (count > kMaxPrompts) {
+    return MakeError(ErrorName::kTooManyElements,
+                     absl::StrCat("`prompt_embeds` has more than ", kMaxPrompts, " elements."), "prompt_embeds");
   }
   if (count == 0) return facts.prompt_at ? std::nullopt : MaybeError(MissingField("prompt"));
   // An empty text is none: clients that must send `prompt` send that.
@@ -174,8 +169,8 @@ MaybeError ReadPrompt(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
   if (pairs) {
     if (MaybeError error = CheckPart(endpoint, fields, fields.beside(), true)) return error;
   }
-  const JsonValue* tensors = endpoint == Endpoint::kCompletions ? fields.Find(Field::kPromptEmbeds) : nullptr;
-  if (tensors != nullptr && fields.Find(Field::kPrompt) == nullptr) return AddTensors(*tensors, facts);
+  const bool tensors = endpoint == Endpoint::kCompletions && fields.Find(Field::kPromptEmbeds) != nullptr;
+  if (tensors && fields.Find(Field::kPrompt) == nullptr) return AddTensors(fields, facts);
   const bool response = endpoint == Endpoint::kResponses;
   if (response && fields.Find(Field::kInput) == nullptr && AddStored(fields, facts)) {
     return AddInstructions(fields, facts);
@@ -194,7 +189,7 @@ MaybeError ReadPrompt(Endpoint endpoint, RequestFields& fields, RequestFacts& fa
   facts.prompt_is_text = text.is_text;
   facts.ends_with_assistant = text.ends_with_assistant;
   facts.prompt_at = fields.Span(fields.prompt().field);
-  if (tensors != nullptr) return AddTensors(*tensors, facts);
+  if (tensors) return AddTensors(fields, facts);
   if (endpoint == Endpoint::kMessages || counts) return AddSystem(fields, facts);
   if (response) AddStored(fields, facts);
   return response ? AddInstructions(fields, facts) : std::nullopt;

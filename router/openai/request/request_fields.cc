@@ -47,6 +47,8 @@ RequestField FieldOf(absl::string_view key) {
 
 absl::string_view NameOf(RequestField field) { return kFieldNames[static_cast<size_t>(field)]; }
 
+int64_t BytesOfBase64(absl::string_view literal) { return static_cast<int64_t>(literal.size() - 2) / 4 * 3; }
+
 // A key must not hide behind escapes: an engine would read it.
 absl::string_view RequestFields::PlainKey(absl::string_view raw) {
   constexpr size_t kLongestEscaped = 6 * kLongestName;
@@ -73,7 +75,7 @@ void RequestFields::Key(absl::string_view raw, bool escaped) {
   if (depth_ > 1) {
     // A key that is too long to be resolved has a length at least.
     if (scan_ != nullptr) return scan_->Key(key.empty() ? raw : key);
-    options_.empty = false;
+    inside_.options.empty = false;
     at_usage_ = key == "include_usage";
     return;
   }
@@ -100,10 +102,23 @@ void RequestFields::BeginLimit(absl::string_view key) {
   field_ = RequestField::kOutputLimit;
 }
 
+bool RequestFields::ReadsInside(char first) const {
+  if (field_ == RequestField::kPromptEmbeds) return first == '[';
+  return field_ == RequestField::kStreamOptions && first == '{';
+}
+
+void RequestFields::AddTensor(absl::string_view raw) {
+  TensorCounts& tensors = inside_.tensors;
+  ++tensors.elements;
+  if (raw[0] == '"') {
+    tensors.bytes += BytesOfBase64(raw);
+  } else {
+    tensors.wrong = true;
+  }
+}
+
 bool RequestFields::Open(const char* at) {
-  const bool inside =
-      depth_ == 0 ||
-      (scan_ != nullptr ? scan_->Open(at) : depth_ == 1 && field_ == RequestField::kStreamOptions && *at == '{');
+  const bool inside = depth_ == 0 || (scan_ != nullptr ? scan_->Open(at) : depth_ == 1 && ReadsInside(*at));
   if (inside) ++depth_;
   return inside;
 }
@@ -118,9 +133,11 @@ void RequestFields::End(absl::string_view raw) {
   if (depth_ == 0) return;
   if (scan_ != nullptr) scan_->End(raw);
   if (depth_ > 1) {
+    if (field_ == RequestField::kPromptEmbeds) return AddTensor(raw);
     if (field_ != RequestField::kStreamOptions || !at_usage_) return;
-    options_.twice |= options_.include_usage_at.has_value();
-    options_.include_usage_at = SpanIn(body_, raw);
+    StreamOptions& options = inside_.options;
+    options.twice |= options.include_usage_at.has_value();
+    options.include_usage_at = SpanIn(body_, raw);
   } else if (field_ < RequestField::kFieldCount) {
     values_[Position(field_)] = JsonValue{body_, SpanIn(body_, raw)};
   } else if (field_ == RequestField::kOutputLimit) {

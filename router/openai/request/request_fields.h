@@ -88,6 +88,15 @@ struct StreamOptions {
   std::optional<JsonSpan> include_usage_at;  // Its value.
 };
 
+// The elements of `prompt_embeds`, where it is a list.
+struct TensorCounts {
+  int64_t elements = 0;
+  int64_t bytes = 0;   // Of all tensors, without their coding.
+  bool wrong = false;  // An element is no string.
+};
+// Base64 has four characters for three bytes; `literal` has its quotes.
+int64_t BytesOfBase64(absl::string_view literal);
+
 // A limit of the output that stands in the body.
 struct LimitField {
   const OutputLimit* row = nullptr;
@@ -123,7 +132,8 @@ class RequestFields {
   // The first field that occurs twice; empty: none does.
   absl::string_view duplicate() const { return duplicate_; }
   const absl::InlinedVector<LimitField, 2>& limits() const { return limits_; }
-  const StreamOptions& stream_options() const { return options_; }
+  const StreamOptions& stream_options() const { return inside_.options; }
+  const TensorCounts& tensors() const { return inside_.tensors; }
   // The value at a place.
   JsonValue ValueIn(JsonSpan span) const { return JsonValue{body_, span}; }
   // The text of a field, and the field that has it; kNone: no field of the prompt occurs.
@@ -141,6 +151,9 @@ class RequestFields {
   bool Seen(RequestField field) const { return (seen_ >> Position(field) & 1) != 0; }
   const JsonValue& ValueOf(RequestField field) const { return values_[Position(field)]; }
   absl::string_view PlainKey(absl::string_view raw);
+  // The field at the walk is read inside, beside those of the prompt; `first` is its first character.
+  bool ReadsInside(char first) const;
+  void AddTensor(absl::string_view raw);
   // Notes the key if it is a limit of the output.
   void BeginLimit(absl::string_view key);
   // The scan of the field that begins; null: its text does not count.
@@ -157,7 +170,10 @@ class RequestFields {
   absl::string_view duplicate_;
   const OutputLimits all_limits_;
   absl::InlinedVector<LimitField, 2> limits_;
-  StreamOptions options_;
+  struct {
+    StreamOptions options;
+    TensorCounts tensors;
+  } inside_;  // The parts of fields that are no prompt.
   Part prompt_;
   Part beside_;
   PromptScan* scan_ = nullptr;  // The scan of the field at the walk; null: none.

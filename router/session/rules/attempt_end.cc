@@ -90,6 +90,18 @@ AttemptEnd EndpointMissing(absl::string_view model, absl::string_view path, bool
   return end;
 }
 
+AttemptEnd EngineRedirects(int status, absl::string_view location) {
+  AttemptEnd end;
+  end.kind = AttemptEnd::Kind::kRejected;
+  end.error = std::make_unique<ApiError>(MakeError(
+      ErrorName::kEngineServer,
+      absl::StrCat("The engine redirects the request with status ", status,
+                   ", and the router neither follows nor passes that on. Ask for the path that the engine serves.")));
+  end.error->detail = std::string(location);
+  end.error->never_retry = true;
+  return end;
+}
+
 ApiError NoEngineServes(absl::string_view model, absl::string_view path) {
   return MakeError(ErrorName::kUnsupportedEndpoint, absl::StrCat("No engine of `", model, "` serves ", path, "."),
                    "model");

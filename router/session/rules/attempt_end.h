@@ -56,6 +56,9 @@ bool IsTurnedAway(const ApiError& error);
 AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due);
 // The engine lacks the endpoint with `path`. `another`: an engine of the model has it.
 AttemptEnd EndpointMissing(absl::string_view model, absl::string_view path, bool another = false);
+// The engine answered a passed request with a status of 300 to 399. It is well, and others would do the same.
+// `location`: for the log only.
+AttemptEnd EngineRedirects(int status, absl::string_view location);
 ApiError NoEngineServes(absl::string_view model, absl::string_view path);
 // The engine's error says that it has no such path, not that a model is missing.
 bool LacksPath(const EngineError& error);

@@ -276,6 +276,7 @@ def resident_kilobytes(router):
     return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
 
 
+@pytest.mark.unsanitized
 def test_a_flood_of_ids_costs_no_memory(client, router):
     for _ in range(300):
         ask(client, tokens=1)

@@ -181,6 +181,26 @@ def test_an_engine_without_the_path_is_named(routed):
     assert answer.json()["error"]["message"] == "No engine of `scripted` serves /generate."
 
 
+@pytest.mark.parametrize(("path", "status"), [("/generate", 307), ("/upload", 301), ("/upload", 304), ("/upload", 307)])
+def test_redirects_are_named_and_take_no_replica_down(routed, path, status):
+    engine, router = routed
+    engine.script = http(status, b"", more="Location: http://10.0.0.7/generate\r\n")
+    faults = router.metrics().sum("penstock_engine_errors_total")
+    calls = engine.calls
+    for _ in range(4):
+        answer = ask(router, path, {"engine": "nice-name"})
+        error = answer.json()["error"]
+        assert (answer.status, error["code"], answer.headers["x-should-retry"]) == (502, "engine_error", "false")
+        assert f"redirects the request with status {status}" in error["message"]
+        assert b"10.0.0.7" not in answer.body and "location" not in answer.headers
+    assert engine.calls - calls == 4
+    engine.script = http(200, {"ok": True})
+    assert ask(router, path, {"engine": "nice-name"}).status == 200
+    metrics = router.metrics()
+    assert metrics.sum("penstock_replica_up") == 1
+    assert metrics.sum("penstock_engine_errors_total") == faults
+
+
 def test_a_post_that_the_engine_lost_is_not_sent_again(routed):
     engine, router = routed
     engine.script = b""

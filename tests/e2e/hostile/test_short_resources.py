@@ -34,6 +34,7 @@ def limited(folder, config, limits, user=None):
             router.wait()
 
 
+@pytest.mark.unsanitized
 def test_the_budgets_fit_the_memory_and_a_notice_says_so(folder, engine):
     with limited(folder, replicas([engine]), [f"--as={512 * MIB}"]) as (router, _, log):
         assert resource.prlimit(router.pid, resource.RLIMIT_AS)[0] == 512 * MIB
@@ -65,6 +66,7 @@ def test_without_a_thread_cache_events_are_left_and_requests_go_on(folder, engin
         assert send(("127.0.0.1", port), request_bytes(body=chat(max_tokens=1))).status == 200
 
 
+@pytest.mark.unsanitized
 @pytest.mark.parametrize("mib", range(40, 120, 8))
 def test_a_router_with_too_little_address_space_ends_with_a_message(folder, mib):
     """It has a message and the exit code of a bad run, or it runs."""

@@ -127,6 +127,7 @@ while True:
 """
 
 
+@pytest.mark.unsanitized
 def test_a_healthy_client_connects_during_a_flood_of_connections(folder):
     with Engine(folder) as engine, Router(folder, config=replicas([engine])) as router:
         flood = subprocess.Popen([sys.executable, "-c", FLOOD, str(router.port)], stdout=subprocess.PIPE, text=True)

@@ -77,6 +77,7 @@ def test_a_long_answer_that_is_translated_holds_no_loop(router, scripted, way):
     assert longest_pause(router, translate, enough=0.05) < 0.05
 
 
+@pytest.mark.unsanitized
 def test_the_memory_of_long_answers_goes_back(router, scripted):
     path, body, text = WAYS["messages"]
     scripted.script = http(200, whole("x" * SIZE))
@@ -86,6 +87,7 @@ def test_the_memory_of_long_answers_goes_back(router, scripted):
     wait_until(lambda: resident_bytes(router) < 300 * MIB, 20, "the memory is given back")
 
 
+@pytest.mark.unsanitized
 @pytest.mark.parametrize("way", WAYS)
 def test_clients_that_leave_a_long_answer_leave_nothing_behind(router, scripted, way):
     path, body, _ = WAYS[way]

@@ -44,17 +44,22 @@ def head(*fields, base=REQUEST, flags=END_STREAM | END_HEADERS, stream=1):
     return frame(HEADERS, flags, stream, base + b"".join(literal(*field) for field in fields))
 
 
+def frames_in(data):
+    """Kind, stream and payload of the frames of the router."""
+    while len(data) >= 9:
+        size = int.from_bytes(data[:3], "big")
+        yield data[3], int.from_bytes(data[5:9], "big"), data[9:9 + size]
+        data = data[9 + size:]
+
+
 def codes_of(data):
     """The codes of GOAWAY, and of resets by stream, among the frames of the router."""
     gone, resets = None, {}
-    while len(data) >= 9:
-        size, kind = int.from_bytes(data[:3], "big"), data[3]
-        payload = data[9:9 + size]
+    for kind, stream, payload in frames_in(data):
         if kind == 7:
             gone = int.from_bytes(payload[4:8], "big")
         if kind == RST_STREAM:
-            resets[int.from_bytes(data[5:9], "big")] = int.from_bytes(payload, "big")
-        data = data[9 + size:]
+            resets[stream] = int.from_bytes(payload, "big")
     return gone, resets
 
 
@@ -110,6 +115,20 @@ def test_a_head_that_stands_for_much_more_is_stopped(router):
     head_of_numbers = frame(HEADERS, END_STREAM, 1, REQUEST + kept + b"\xbe" * 10_000)
     assert longest_pause(router, lambda: converse(router, head_of_numbers + frame(CONTINUATION, 4, 1, b"\xbe" * 16_000))) < 0.5
     wait_for_more(router, before, "http2_flood")
+
+
+@pytest.mark.parametrize("numbers", [31, 32, 33])
+def test_a_head_that_ends_where_its_reading_pauses_is_answered(router, numbers):
+    """With 32 numbers the last byte of all is the one that fills a turn."""
+    kept = b"\x40" + bytes([3]) + b"x-a" + b"\x7f\xa1\x1e" + b"b" * 4000
+    request = frame(HEADERS, END_STREAM | END_HEADERS, 1, REQUEST + kept + b"\xbe" * numbers)
+    with socket.create_connection(router.address, timeout=20) as connection:
+        connection.sendall(PREFACE + frame(SETTINGS) + request)
+        received = b""
+        while not any((kind, stream) == (HEADERS, 1) for kind, stream, _ in frames_in(received)):
+            chunk = connection.recv(65536)
+            assert chunk, f"closed without an answer: {received!r}"
+            received += chunk
 
 
 @pytest.mark.parametrize(("request_bytes", "code"), [

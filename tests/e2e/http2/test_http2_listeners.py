@@ -1,10 +1,12 @@
-"""HTTP/2 on every kind of listener: behind a PROXY header, on a unix socket, and for clients with certificates."""
+"""HTTP/2 on every kind of listener: behind a PROXY header, on a unix socket, for clients with certificates, and full."""
+import contextlib
+import socket
 import ssl
 
 import pytest
 from http2_client import Http2Client
-from processes import free_port, replicas
-from raw_http import chat
+from processes import Router, free_port, replicas, wait_until
+from raw_http import chat, read_answer, request_bytes
 from test_proxies import CLIENT, Proxied, version2, wait_for_clients
 from test_tls import TLS, TlsRouter, trusting
 from test_unix_listener import UnixRouter
@@ -59,3 +61,24 @@ def test_a_client_certificate_is_needed_where_an_authority_is_given(folder, engi
             with Http2Client(address, tls=over_http2(trusting())) as client:
                 client.ask(chat(max_tokens=1))
         assert router.metrics().sum("penstock_http2_total", event="request") == 1
+
+
+def test_a_spare_connection_ends_behind_its_answer(folder, engine):
+    config = replicas([engine]) + "limits: {max_connections: 2}\n"
+    with contextlib.ExitStack() as stack, Router(folder, config=config) as full:
+        for _ in range(2):
+            upload = stack.enter_context(socket.create_connection(full.address, timeout=10))
+            upload.sendall(request_bytes(headers={"Content-Length": "9", "Expect": "100-continue"}))
+            assert read_answer(upload).status == 100
+        clients = []
+        for number in range(64):  # As many as are spare.
+            client = stack.enter_context(Http2Client(full.address, timeout=5))
+            if number % 8 == 7:  # A request that is taken back ends it, too.
+                client.reset(client.send(chat(), end=False))
+            else:
+                path, status = ("/healthz", 200) if number % 2 == 0 else ("/v1/models", 503)
+                assert client.ask(path=path, method="GET").status == status
+            clients.append(client)
+        for client in clients:
+            client.until_closed(5)
+        wait_until(lambda: full.get("/healthz")[0] == 200, 10, "a place is free")

@@ -152,6 +152,7 @@ def try_upload(url):
         pass
 
 
+@pytest.mark.unsanitized
 def test_a_hung_store_ends_with_the_drain_and_is_named(hung):
     process, log = hung
     process.send_signal(signal.SIGTERM)
@@ -161,6 +162,7 @@ def test_a_hung_store_ends_with_the_drain_and_is_named(hung):
     assert "does not wait any longer for the thread of the job store" in last["message"]
 
 
+@pytest.mark.unsanitized
 def test_a_hung_store_ends_sooner_with_more_signals(hung):
     process, log = hung
     process.send_signal(signal.SIGTERM)

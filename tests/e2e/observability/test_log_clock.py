@@ -29,6 +29,7 @@ int clock_gettime(clockid_t clock, struct timespec* now) {
 """
 
 
+@pytest.mark.unsanitized
 def test_a_wall_clock_that_jumps_changes_the_times_of_lines_and_nothing_else(folder, engine):
     compiler = shutil.which("cc") or shutil.which("gcc")
     if not compiler:

@@ -211,6 +211,22 @@ TEST_F(Http2Session, ManyLargeHeadsPauseTheirCall) {
   absl::string_view left = bytes;
   EXPECT_TRUE(session_.Receive(left, now_));
   EXPECT_FALSE(left.empty());
+  EXPECT_TRUE(session_.paused());
+}
+
+TEST_F(Http2Session, AHeadWhoseLastFieldPausesEndsWithAnotherCall) {
+  const std::string kept = absl::StrCat("\x40\x03x-a\x7f\xa1\x1e", std::string(4000, 'b'));
+  // 167 bytes of the first fields, and 33 times 4035, are more than 128 KiB by the last field only.
+  const std::string bytes =
+      FrameOf(kHeadersFrame, kEndStream | kEndHeaders, 1, RequestFields("GET", "/a") + kept + std::string(32, '\xbe'));
+  absl::string_view left = bytes;
+  EXPECT_TRUE(session_.Receive(left, now_));
+  EXPECT_TRUE(left.empty());
+  EXPECT_TRUE(session_.paused());
+  EXPECT_THAT(notes_.lines, ElementsAre("head 1"));
+  EXPECT_TRUE(session_.Receive(left, now_));
+  EXPECT_FALSE(session_.paused());
+  EXPECT_THAT(notes_.lines, ElementsAre("head 1", "whole 1"));
 }
 
 TEST_F(Http2Session, AFaultOfTheConnectionEndsItWithItsCode) {

@@ -54,6 +54,18 @@ TEST(MessageResume, TheNextAttemptGoesOnWithTheOpenBlock) {
   EXPECT_EQ(f.state.text.text(), "a word and more");
 }
 
+TEST(MessageResume, AnEventOfSeveralLinesHasOneForTheClient) {
+  Fixture f;
+  Attempt(f, Opening("m1", 7) + BlockStart(0) + Text(0, "a word"));
+  GoOn(f);
+  const std::string lines =
+      "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\ndata: \"delta\":\n"
+      "data: {\"type\":\"text_delta\",\ndata: \"text\":\" and\"}\ndata: }\n\n";
+  EXPECT_EQ(Attempt(f, Opening("m2", 9) + BlockStart(0) + lines),
+            "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0, \"delta\": "
+            "{\"type\":\"text_delta\", \"text\":\" and\"} }\n\n");
+}
+
 TEST(MessageResume, ThePromptOfTheFirstAttemptCountsAlsoWhereItToldNone) {
   Fixture f;
   Attempt(f, Said("message_start", R"(,"message":{"id":"m1"})") + BlockStart(0) + Text(0, "word"));
