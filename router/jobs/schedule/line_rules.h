@@ -37,8 +37,8 @@ enum class LineEnd : uint8_t {
   kReturned,  // The line did not run.
 };
 
-// True: a line that was refused for what the fleet lacks may be served later. Some replicas may not have been heard yet,
-// or a line of its model had an answer before (`served`).
+// True: a line that was refused for what the fleet lacks may be served later. Some replicas may not have been heard
+// yet, or a line of its model had an answer before (`served`).
 bool IsAwaited(const LineResult& result, bool misses_replicas, bool served);
 // The faults of engines that this run adds.
 int FaultsOf(const LineResult& result);
