@@ -45,7 +45,7 @@ TEST(FleetBook, AReplicaWithModelAndCapacityIsCompleteBeforeDiscovery) {
   EXPECT_EQ(fleet.replicas[0].models, std::vector{*book.ModelByName("llama-3.1-8b")});
   EXPECT_EQ(PoolOf(book, 0).name, "a");
   EXPECT_TRUE(PoolOf(book, 0).in_bytes);
-  const int64_t block = 131072 * 16;
+  const int64_t block = int64_t{131072} * 16;
   EXPECT_EQ(PoolOf(book, 0).capacity.value(), 18'000'000'000 / block * block);
   EXPECT_EQ(PoolOf(book, 1).capacity.value(), 100'000 * int64_t{57344});
   EXPECT_EQ(fleet.replicas[0].pools[0].footprint.full_per_token, 131072);
