@@ -11,6 +11,7 @@
 #include <array>
 #include <cctype>
 #include <cstdio>
+#include <cstdlib>
 
 namespace penstock {
 namespace {
@@ -195,8 +196,10 @@ ScriptedEngine::ScriptedEngine(Script script, std::map<std::string, std::string>
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  bind(listen_fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address));
-  listen(listen_fd_, 128);
+  if (bind(listen_fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 || listen(listen_fd_, 128) != 0) {
+    std::perror("a scripted engine cannot listen");
+    std::abort();
+  }
   socklen_t size = sizeof(address);
   getsockname(listen_fd_, reinterpret_cast<sockaddr*>(&address), &size);
   port_ = ntohs(address.sin_port);
@@ -232,7 +235,7 @@ void ScriptedEngine::Accept() {
   }
 }
 
-void ScriptedEngine::Serve(std::shared_ptr<Wire> wire) {
+void ScriptedEngine::Serve(const std::shared_ptr<Wire>& wire) {
   while (!stopped_) {
     EngineCall call{*wire, ReadMessage(*wire, std::chrono::milliseconds(60'000))};
     if (call.request.start.empty()) return;

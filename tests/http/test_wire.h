@@ -93,7 +93,7 @@ class ScriptedEngine {
 
  private:
   void Accept();
-  void Serve(std::shared_ptr<Wire> wire);
+  void Serve(const std::shared_ptr<Wire>& wire);
   std::optional<std::string> PageOf(const std::string& target);
 
   const Script script_;

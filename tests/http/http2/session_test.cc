@@ -58,7 +58,7 @@ class Http2Session : public testing::Test {
     first_ = Out();
     Give(FrameOf(kSettingsFrame, kAcknowledged, 0, ""));
   }
-  bool Give(std::string bytes) {
+  bool Give(const std::string& bytes) {
     absl::string_view left = bytes;
     bool alive = true;
     while (alive && !left.empty()) alive = session_.Receive(left, now_);
