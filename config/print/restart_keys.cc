@@ -79,7 +79,7 @@ std::vector<std::string> KeysThatNeedRestart(const Config& running, const Config
   for (const std::string& name : ClassesOutOfRank(running, fresh)) {
     const bool is_new = std::none_of(running.classes.begin(), running.classes.end(),
                                      [&](const ClassConfig& known) { return known.name == name; });
-    // It stands behind all others until then, behind the class of jobs too.
+    // A new class ranks behind all others until then, also behind the class of jobs.
     keys.push_back(absl::StrCat("the rank of the ", is_new ? "new " : "", "class ", name, is_new ? " (last)" : ""));
   }
   if (Inside(running) != Inside(fresh)) keys.emplace_back("replicas that are simulated inside");

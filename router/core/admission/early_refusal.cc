@@ -50,7 +50,7 @@ void EarlyRefusal::WasLate(const RequestState& request, Instant now) {
 bool EarlyRefusal::IsBehindTooMany(const RequestState& request, Instant now) const {
   const Lane& lane = waiting_.lane(request.arrived.model);
   const double rate = lanes_[request.arrived.model.value()].drain.Rate(now);
-  const double most = kTooMany * rate * (lateness_.NextCheck(request, now) - now).seconds();
+  const double most = kTooMany * rate * (lateness_.LastChance(request, now) - now).seconds();
   if (rate <= 0 || static_cast<double>(lane.size(request.arrived.service_class)) <= most) return false;
   return static_cast<double>(lane.PositionOf(request)) > most;
 }
@@ -67,7 +67,7 @@ EarlyRefusal::Example* EarlyRefusal::ExampleFor(const RequestState& request, Ins
   LaneEvidence& lane = LaneOf(request);
   const Duration goal = fleet_.GoalsOf(request).ttft;
   const bool by_tenant = fleet_.spec().fairness.mode != FairnessMode::kNone;
-  const Duration lead = request.waiting.place - lateness_.NextCheck(request, now);
+  const Duration lead = request.waiting.place - lateness_.LastChance(request, now);
   for (Example& example : lane.examples) {
     if (example.left == 0 || example.service_class != request.arrived.service_class) continue;
     if (by_tenant && example.tenant != request.arrived.tenant) continue;

@@ -58,7 +58,7 @@ std::optional<Reserver::Room> Reserver::FindRoom(const RequestState& request, In
     if (!best || at < best->at) best = Room{ReplicaId(static_cast<uint32_t>(index)), at};
   }
   if (!best) return std::nullopt;
-  const double left = (rooms_.lateness.NextCheck(request, now) - now).seconds();
+  const double left = (rooms_.lateness.LastChance(request, now) - now).seconds();
   if ((best->at - now).seconds() > kHope * left) return std::nullopt;
   best->at = std::min(best->at, now + Duration::Seconds(kAim * left));
   return best;
@@ -70,7 +70,7 @@ void Reserver::OnBlocked(RequestState* request, Instant now) {
     rooms_.reservations.End(request);
   if (waiting.reservation.replica) {
     const Duration soon = Duration::Seconds(kByMean * rooms_.fleet.GoalsOf(*request).ttft.seconds());
-    waiting.reservation.by_mean = rooms_.lateness.NextCheck(*request, now) - now <= soon;
+    waiting.reservation.by_mean = rooms_.lateness.LastChance(*request, now) - now <= soon;
   }
   if (waiting.reason != WaitReason::kMemory || now < std::max(waiting.reservation.next, next_search_)) return;
   waiting.reservation.next = now + kPause;

@@ -150,17 +150,19 @@ void Lane::Candidates(std::vector<RequestState*>& out, Instant now) const {
   const size_t least = LeastCandidates(classes_);
   size_t below = 0;    // Candidates that the lower classes are sure of.
   size_t company = 0;  // Candidates that take nobody's turn: they wait for a prefill by choice.
-  int apart = 0;       // So do those that only some servers can take.
+  size_t apart = 0;    // So do those that only some servers can take.
   for (const ClassQueue& own : classes_) below += std::min(least, own.waiting.size());
   for (const ClassQueue& own : classes_) {
     below -= std::min(least, own.waiting.size());
     const size_t most = std::max(out.size() + least, kLookPast + 1 - std::min<size_t>(kLookPast + 1, below));
+    int own_apart = 0;
     int skipped = 0;
     own.waiting.InOrder(running, [&](RequestState* request) {
       const bool only_some = request->service.only_some;
-      if (only_some && apart >= kLookPast) return ++skipped <= kMostSkipped;
-      if (out.size() >= most + company + static_cast<size_t>(apart)) return false;
+      if (only_some && own_apart >= kLookPast) return ++skipped <= kMostSkipped;
+      if (out.size() >= most + company + apart) return false;
       add(request);
+      own_apart += only_some ? 1 : 0;
       apart += only_some ? 1 : 0;
       if (request->waiting.company.replica) company = std::min<size_t>(company + 1, kLookPast);
       return true;

@@ -24,7 +24,7 @@ namespace penstock {
 // Requests that do not fit and that a pump looks past in a lane. The value of the reference simulation: a large prompt
 // that blocks its lane costs tokens, and each further try costs time. No table in bench/results varies it.
 inline constexpr int kLookPast = 12;
-// Requests that only some servers can take, and that a pump skips in a class behind kLookPast of them. Untuned.
+// A pump skips so many requests of a class that only some servers can take, behind kLookPast of them. Untuned.
 inline constexpr int kMostSkipped = 200;
 // Candidates of a class that a full class above it leaves: requests that cannot move do not hide a lower class.
 inline constexpr size_t kLeastCandidates = 4;
@@ -77,8 +77,8 @@ class Lane {
   void All(std::vector<RequestState*>& out) const;
   // The first requests in the order in which they should be tried. Heads that credit promotes come first, then starved
   // ones, then the first of each class, at last one of best effort. The classes share kLookPast + 1 candidates before
-  // that one. Beside them are at most kLookPast that only some servers can take, and as many of best effort. Of further
-  // ones of the former, kMostSkipped are skipped.
+  // that one. Each class has kLookPast more that only some servers can take. Behind these, its requests of the same
+  // kind are skipped, kMostSkipped of them. Best effort has kLookPast more of that kind.
   void Candidates(std::vector<RequestState*>& out, Instant now) const;
   // Counts a dispatch: charges the tenant, pays credit to the waiting lower classes and measures the drain rate.
   void Dispatched(RequestState& request, Instant now);

@@ -68,11 +68,16 @@ LateQuestion Lateness::QuestionOf(const RequestState& request, Instant now) cons
   return {request, fleet_.GoalsOf(request), servers_, fleet_.spec().limits.dispatch_delay, now};
 }
 
-Instant Lateness::NextCheck(const RequestState& request, Instant now) const {
+Instant Lateness::LastChance(const RequestState& request, Instant now) const {
   const LateQuestion question = QuestionOf(request, now);
   Instant next = Instant::Never();
   for (const LateBound& bound : bounds_) next = std::min(next, bound.at(question));
-  return request.arrived.home ? std::min(next, now + kOutageCheck) : next;
+  return next;
+}
+
+Instant Lateness::NextCheck(const RequestState& request, Instant now) const {
+  const Instant last = LastChance(request, now);
+  return request.arrived.home ? std::min(last, now + kOutageCheck) : last;
 }
 
 Instant Lateness::NextCheckAfter(const RequestState& request, Instant now) const {

@@ -42,6 +42,9 @@ class Lateness {
       : fleet_(fleet), servers_(servers), bounds_(std::move(bounds)), best_effort_apart_(best_effort_apart) {}
 
   // When the first bound passes as far as is known at `now`.
+  Instant LastChance(const RequestState& request, Instant now) const;
+  // When the request must be looked at though nothing else happens. One that only its home can take is looked at before
+  // its last chance: its home may be down for long by then.
   Instant NextCheck(const RequestState& request, Instant now) const;
   // The same for a request that was checked and is not refused: some time later, so that a timer does not spin.
   Instant NextCheckAfter(const RequestState& request, Instant now) const;

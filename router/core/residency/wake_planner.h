@@ -1,6 +1,6 @@
 // Chooses the replica that wakes for waiting requests, and those that give it their memory.
 //
-// Of the sleeping servers of the model, the one is chosen that needs the fewest running replicas to leave. A request
+// The planner chooses the sleeping server of the model that needs the fewest running replicas to leave. A request
 // that only one of them can take wakes that one; idle others of its model may leave for it. A plan in time goes before
 // one that is late. Then the least value decides, then the number of busy neighbours. On each GPU the idle replicas
 // leave first, the least valuable before the others, or the quickest where time is short. A busy one leaves only where

@@ -58,6 +58,22 @@ TEST_F(LaneTest, APumpSeesTheFirstOfALongLaneOnly) {
   EXPECT_EQ(Candidates().size(), static_cast<size_t>(kLookPast + 1));
 }
 
+TEST_F(LaneTest, RequestsThatOnlySomeServersCanTakeHideNobodyInAnyClass) {
+  for (const uint32_t service_class : {0u, 1u}) {
+    for (int i = 0; i < 40; ++i) Push(i, service_class)->service.only_some = true;
+  }
+  RequestState* behind = Push(50, 0);
+  const std::vector<RequestState*> found = Candidates();
+  EXPECT_EQ(std::count(found.begin(), found.end(), behind), 1);
+  const auto of_class = [&found](uint32_t service_class) {
+    return std::count_if(found.begin(), found.end(), [service_class](const RequestState* request) {
+      return request->service.only_some && request->arrived.service_class == ClassId(service_class);
+    });
+  };
+  EXPECT_EQ(of_class(0), kLookPast);
+  EXPECT_EQ(of_class(1), kLookPast) << "those of the class above take none of its candidates";
+}
+
 TEST_F(LaneTest, ALowerClassEarnsCreditAndGoesFirstOnceItCoversItsHead) {
   RequestState* low = Push(1, 2, 100);
   RequestState* high = Push(1, 0, 1000);

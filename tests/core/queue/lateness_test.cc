@@ -75,6 +75,15 @@ TEST(Lateness, ThePairsOfALongPromptDecideWhetherItsGoalCanBeMade) {
   EXPECT_NEAR((half - whole).seconds(), 5 * 0.010 + 0.5 + 0.1, 1e-6);
 }
 
+TEST(Lateness, ARequestOfAHomeIsLookedAtOftenAndLateNoEarlier) {
+  TestRooms test;
+  RequestState* request = test.New(1, kPrompt);
+  const Instant last = test.rooms.lateness.LastChance(*request, test.now);
+  request->arrived.home = ReplicaId(0);
+  EXPECT_EQ(test.rooms.lateness.LastChance(*request, test.now), last);
+  EXPECT_LT(test.rooms.lateness.NextCheck(*request, test.now), test.now + Duration::Seconds(0.3));
+}
+
 TEST(Lateness, ARequestThatWasTakenBackIsNeverLate) {
   TestRooms test;
   RequestState* request = test.New(1, kPrompt);
