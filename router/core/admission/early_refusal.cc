@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "router/core/contract/vacancy.h"
+
 namespace penstock {
 namespace {
 
