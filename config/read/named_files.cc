@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "config/values/key_digest.h"
@@ -30,7 +32,19 @@ bool LacksBraces(const std::string& text) {
          std::all_of(text.begin() + 1, text.end(), [](char c) { return absl::ascii_isalnum(c) || c == '_'; });
 }
 
+// A prefix that is none, though its writer took it for one.
+bool HasStrangePrefix(absl::string_view text) {
+  constexpr std::array<absl::string_view, 3> kPrefixes = {"env:", "file:", "sha256:"};
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                     [&](absl::string_view prefix) { return absl::StartsWithIgnoreCase(text, prefix); });
+}
+
 absl::StatusOr<std::string> Expand(const std::string& text) {
+  if (HasStrangePrefix(text)) {
+    return absl::InvalidArgumentError(
+        "begins with a prefix that is not known here: write ${NAME} or file:PATH, and sha256: for keys of callers "
+        "only");
+  }
   if (LacksBraces(text)) {
     return absl::InvalidArgumentError("is a variable without braces: write it as ${NAME}");
   }

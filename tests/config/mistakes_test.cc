@@ -130,6 +130,16 @@ TEST(Mistakes, AVariableWithoutBracesIsNotTakenForTheSecret) {
   EXPECT_EQ(MessageOf("replicas: [{url: http://127.0.0.1:8000, model: m, key: \"$ecret-pa$$\"}]\n"), "");
 }
 
+TEST(Mistakes, AStrangePrefixIsNotTakenForTheSecret) {
+  for (const char* key : {"env:TEAM_KEY", "ENV:TEAM_KEY", "File:team.key", "SHA256:0123"}) {
+    EXPECT_THAT(MessageOf(std::string("replicas: [{url: http://127.0.0.1:8000, key: ") + key + "}]\n"),
+                HasSubstr("replicas[0].key: begins with a prefix that is not known here: write ${NAME} or file:PATH"));
+    EXPECT_THAT(FindingsOf(WithReplica(std::string("tenants: [{name: a, keys: [\"") + key + "\"]}]\n")),
+                HasSubstr("begins with a prefix that is not known here"));
+  }
+  EXPECT_EQ(MessageOf("replicas: [{url: http://127.0.0.1:8000, model: m, key: environment}]\n"), "");
+}
+
 TEST(Mistakes, AnEmptyListOfTenantsOpensNothing) {
   EXPECT_THAT(FindingsOf(WithReplica("tenants: []\n")), HasSubstr("tenants: must not be empty"));
 }

@@ -122,6 +122,37 @@ TEST_F(CoreEviction, AStreamThatIsLeftAloneIsNotAskedAgain) {
   EXPECT_EQ(stepper_.core.View(stepper_.now).counters.evicted, 0) << "none has made room yet";
 }
 
+// The engine of both jobs sleeps after 30 s without work.
+class CoreEvictionOnASleeper : public CoreEviction {
+ protected:
+  CoreEvictionOnASleeper() : CoreEviction(Sleeper()) {}
+  static Fleet Sleeper() {
+    Fleet fleet = Small();
+    fleet.gpus.push_back({"gpu", Bytes(20)});
+    fleet.replicas[0].gpus = {0};
+    fleet.replicas[0].resident = Bytes(10);
+    fleet.replicas[0].sleep = SleepSpec{Duration::Seconds(30), Duration::Seconds(1)};
+    return fleet;
+  }
+  bool SleepsWithin(double seconds) {
+    const std::vector<Action> actions = stepper_.RunTimers(stepper_.now + Duration::Seconds(seconds));
+    return std::any_of(actions.begin(), actions.end(),
+                       [](const Action& action) { return std::holds_alternative<Sleep>(action); });
+  }
+};
+
+TEST_F(CoreEvictionOnASleeper, AnEngineThatGoesOnWithADeclinedJobIsNotPutToSleep) {
+  stepper_.Send(ReplicaResidency{ReplicaId(0), Residency::kAwake, false, Duration()});
+  const RequestId job = Burst()->request;
+  stepper_.Send(AnswerFixed{job});
+  const RequestId other(3 - job.value());
+  stepper_.Send(RequestClosed{other, Outcome::kFinished, Tokens(0), Tokens(51), false});
+  stepper_.Send(RequestClosed{RequestId(10), Outcome::kClientGone, Tokens(0), Tokens(0), false});
+  EXPECT_FALSE(SleepsWithin(60));
+  stepper_.Send(RequestClosed{job, Outcome::kFinished, Tokens(0), Tokens(500), false});
+  EXPECT_TRUE(SleepsWithin(31));
+}
+
 TEST_F(CoreEviction, OneThatDeclinedAndFailedLaterWasNotEvicted) {
   const RequestId job = Burst()->request;
   stepper_.Send(AnswerFixed{job});

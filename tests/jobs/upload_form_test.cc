@@ -67,6 +67,11 @@ TEST(UploadForm, ALifeHasAnAnchorAndBounds) {
   for (const char* bad : {"3599", "2592001", "x", "-1"}) {
     EXPECT_EQ(ReadForm(file + anchor + seconds(bad) + "--b--").error.param, "expires_after[seconds]") << bad;
   }
+  for (const char* name : {"expires_after", "expires_after[second]"}) {
+    const ApiError error = ReadForm(file + Field(name, R"({"anchor": "created_at", "seconds": 3600})") + "--b--").error;
+    EXPECT_EQ(error.param, name);
+    EXPECT_THAT(error.message, HasSubstr("'expires_after[anchor]' and 'expires_after[seconds]'"));
+  }
 }
 
 TEST(UploadForm, FaultsNameTheirField) {

@@ -54,7 +54,7 @@ void Exits::Close(const RequestClosed& event, Instant now) {
   } else if (request->phase == RequestPhase::kAborting) {
     rooms_.placement.pairs.End(request, now);
     const Duration hold = rooms_.fleet.replica(request->running.replica).spec().abort_hold;
-    rooms_.fleet.ledger().DrainUntil(request->running.lease, now + hold);
+    rooms_.running.EndRecall(*request, now + hold);
   } else {
     End(request, event, now);
   }
@@ -88,7 +88,7 @@ void Exits::Requeue(const RequestRequeued& event, Instant now, std::vector<Actio
   const Instant free_at = now + rooms_.fleet.replica(request->running.replica).spec().abort_hold;
   const bool recalled = request->phase == RequestPhase::kAborting;
   if (recalled) {
-    rooms_.fleet.ledger().DrainUntil(request->running.lease, free_at);
+    rooms_.running.EndRecall(*request, free_at);
   } else {
     if (request->phase == RequestPhase::kDecoding || event.generated > Tokens(0)) {
       waiting.begun = true;

@@ -16,7 +16,7 @@ bool WithdrawRequest(Rooms& rooms, RequestId id, Instant now) {
     const ReplicaState& replica = rooms.fleet.replica(request->running.replica);
     if (request->phase == RequestPhase::kAborting) {
       // Nothing was aborted, so the memory is free at once.
-      rooms.fleet.ledger().DrainUntil(request->running.lease, now);
+      rooms.running.EndRecall(*request, now);
     } else {
       rooms.running.Leave(request, now);
       rooms.fleet.ledger().Release(request->running.lease);

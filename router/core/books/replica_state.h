@@ -91,11 +91,12 @@ struct ObservedSteps {
   StepModel healthy;                // The step model before the steps were out of line.
 };
 
-// The sequences of a replica, those of them that give way, and the requests that nobody sees.
+// The sequences of a replica, those of them that give way, the requests that nobody sees, and those taken back.
 struct ReplicaLoad {
   int64_t sequences = 0;
   int64_t yielding = 0;    // Those of evictable classes.
   int64_t unobserved = 0;  // Requests whose progress is forecast only.
+  int64_t recalled = 0;    // Requests taken back that the edge has not answered for.
 };
 
 class ReplicaState {
@@ -169,6 +170,9 @@ class ReplicaState {
   DecodingStreams streams_;
   size_t turn_ = 0;  // Position after the last request whose forecast was renewed.
 };
+
+// True: its engine has a request of this router, or may have one.
+inline bool EngineWorks(const ReplicaState& replica) { return replica.busy() || replica.load.recalled > 0; }
 
 }  // namespace penstock
 

@@ -246,6 +246,19 @@ void RunningRequests::Leave(RequestState* request, Instant now) {
   MoveShared(replica, request, now);
 }
 
+void RunningRequests::Recall(RequestState* request, AbortReason reason, Instant now) {
+  Leave(request, now);
+  request->phase = RequestPhase::kAborting;
+  request->running.recalled_for = reason;
+  ++fleet_.replica(request->running.replica).load.recalled;
+  fleet_.ledger().Drain(request->running.lease, Instant::Never());
+}
+
+void RunningRequests::EndRecall(const RequestState& request, Instant free_at) {
+  --fleet_.replica(request.running.replica).load.recalled;
+  fleet_.ledger().DrainUntil(request.running.lease, free_at);
+}
+
 void RunningRequests::Finish(RequestState* request, Tokens reported) {
   request->running.computed = true;
   const CacheHope& hope = request->running.hope;

@@ -41,6 +41,10 @@ class RunningRequests {
   void CatchUp(ReplicaState& replica, size_t most, Instant now);
   // The request leaves its replica and pools. Its lease goes on.
   void Leave(RequestState* request, Instant now);
+  // The request leaves to be taken back from its engine. Its memory is not on its way back before EndRecall, which says
+  // when the engine has freed it.
+  void Recall(RequestState* request, AbortReason reason, Instant now);
+  void EndRecall(const RequestState& request, Instant free_at);
   // The engine finished the request, which leaves next. Its replica learns how much of the prompt was cached: as
   // `reported`, or by the time of the first token where that is negative.
   void Finish(RequestState* request, Tokens reported);

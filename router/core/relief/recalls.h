@@ -36,11 +36,7 @@ class Recalls {
 
   // Takes the running request back. Its engine may be at work for it until the edge answers with RequestRequeued.
   void Take(RequestState* request, AbortReason reason, Instant now, std::vector<Action>& actions) {
-    running_.Leave(request, now);
-    request->phase = RequestPhase::kAborting;
-    request->running.recalled_for = reason;
-    // Until the edge has closed the connection the memory is not on its way back.
-    fleet_.ledger().Drain(request->running.lease, Instant::Never());
+    running_.Recall(request, reason, now);
     recalls_.push_back({request->running.lease, now});
     actions.push_back(Abort{request->arrived.request, request->running.lease, reason});
   }

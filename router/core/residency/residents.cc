@@ -77,12 +77,12 @@ void Residents::Told(const ReplicaResidency& event, Instant now) {
 
 bool Residents::IsIdle(const Resident& resident) const {
   const ReplicaState& replica = StateOf(resident);
-  return !replica.busy() && demand_.NobodyWaitsFor(replica);
+  return !EngineWorks(replica) && demand_.NobodyWaitsFor(replica);
 }
 
 void Residents::SettleOrders(Instant now) {
   for (const auto& resident : residents_) {
-    if (StateOf(*resident).busy()) resident->Used(now);
+    if (EngineWorks(StateOf(*resident))) resident->Used(now);
     Presence& presence = PresenceOf(*resident);
     resident->SawHealth(presence, StateOf(*resident).health);
     const bool gave_up = resident->GiveUpAt(presence, now);
@@ -173,7 +173,7 @@ void Residents::OrderSleeps(Instant now, Actions& actions) {
   for (const auto& resident : residents_) {
     Presence& presence = PresenceOf(*resident);
     const ReplicaState& replica = StateOf(*resident);
-    if (!presence.awake() || !presence.trusted || replica.busy()) continue;
+    if (!presence.awake() || !presence.trusted || EngineWorks(replica)) continue;
     const bool unused = resident->IdleTime(now) >= resident->after() && IsIdle(*resident) && IsUp(replica.health);
     if (!presence.leaving && !unused) continue;
     const std::optional<SleepLevel> level = presence.leaving ? presence.level : hosts_.LevelOf(resident->replica());
@@ -218,7 +218,7 @@ Instant Residents::NextReview(Instant now) const {
     next = std::min(next, resident->NextChange(replica.presence));
     const bool could_wake = replica.presence.residency == Residency::kAsleep && replica.presence.trusted;
     if (could_wake && !demand_.NobodyWaitsFor(replica)) next = std::min(next, now + kNextLook);
-    if (!replica.presence.Takes() || replica.busy() || replica.presence.lacks_host) continue;
+    if (!replica.presence.Takes() || EngineWorks(replica) || replica.presence.lacks_host) continue;
     // While somebody waits for its model, an idle replica is looked at again after a while.
     const Instant after = now + std::max(kNextLook, resident->after() - resident->IdleTime(now));
     next = std::min(next, after);

@@ -19,7 +19,7 @@ std::optional<WakePlanner::Leaver> WakePlanner::LeaverOf(size_t index, const Que
   if (!level) return std::nullopt;
   Leaver leaver;
   leaver.replica = index;
-  leaver.busy = replica.busy() || !demand_.NobodyWaitsFor(replica);
+  leaver.busy = EngineWorks(replica) || !demand_.NobodyWaitsFor(replica);
   leaver.drains = leaver.busy && !resident->left_before();
   if (question.quickest) leaver.seconds = resident->fall().seconds();
   // The tokens that would arrive until it is awake again.

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 namespace penstock::jobs {
 namespace {
 
+constexpr absl::string_view kExpiryFields = "expires_after";
 constexpr absl::string_view kAnchorField = "expires_after[anchor]";
 constexpr absl::string_view kSecondsField = "expires_after[seconds]";
 constexpr int64_t kShortestLife = 3'600;
@@ -87,6 +89,14 @@ std::optional<ApiError> UploadForm::Take(absl::string_view piece, std::string* b
 }
 
 std::variant<std::optional<Duration>, ApiError> UploadForm::ReadExpiry() const {
+  const auto strange = std::find_if(fields_.begin(), fields_.end(), [](const auto& field) {
+    return absl::StartsWith(field.first, kExpiryFields) && field.first != kAnchorField && field.first != kSecondsField;
+  });
+  if (strange != fields_.end()) {
+    return MakeError(ErrorName::kInvalidValue,
+                     absl::StrCat("A form gives expires_after as '", kAnchorField, "' and '", kSecondsField, "'."),
+                     strange->first);
+  }
   const auto anchor = fields_.find(std::string(kAnchorField)), seconds = fields_.find(std::string(kSecondsField));
   if (anchor == fields_.end() && seconds == fields_.end()) return std::optional<Duration>();
   if (anchor == fields_.end()) return Missing(kAnchorField);
