@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 
@@ -18,6 +19,8 @@ class SseSplitter {
  public:
   // An event with more lines is garbled: each line costs time, however short it is.
   static constexpr int kMostLines = 4096;
+  // To read an event with more bytes of data may take longer than a turn of a loop should.
+  static constexpr size_t kLong = 64 << 10;
 
   // Views into the buffer, valid until the next Feed().
   struct Event {
@@ -32,6 +35,17 @@ class SseSplitter {
   std::optional<Event> Next();
   // Bytes of an event that has not ended. The caller bounds their growth.
   absl::string_view Rest() const;
+  // The bytes that the views of the last event point into. Those of an event with long data stay valid. Nothing else
+  // may be called before Return().
+  struct Memory {
+    std::string buffer;
+    std::string joined;
+  };
+  Memory Lend() { return {std::move(buffer_), std::move(joined_)}; }
+  void Return(Memory memory) {
+    buffer_ = std::move(memory.buffer);
+    joined_ = std::move(memory.joined);
+  }
   // The bytes of the buffer. Those of a long event are given back with the first Feed() behind it.
   size_t memory() const { return buffer_.capacity(); }
 

@@ -68,8 +68,24 @@ std::string TextBlock(absl::string_view text) { return absl::StrCat("{\"type\":\
 absl::string_view MessageWriter::Take(absl::string_view bytes) {
   out_.clear();
   splitter_.Feed(bytes);
-  while (const auto event = splitter_.Next()) TakeEvent(*event);
+  TakeEvents();
   return out_;
+}
+
+void MessageWriter::TakeEvents() {
+  while (const auto event = splitter_.Next()) {
+    if (event->data.size() > SseSplitter::kLong) {
+      long_ = event;
+      return;
+    }
+    TakeEvent(*event);
+  }
+}
+
+void MessageWriter::TakeLong() {
+  out_.clear();
+  TakeEvent(*std::exchange(long_, std::nullopt));
+  TakeEvents();
 }
 
 absl::string_view MessageWriter::Finish() {

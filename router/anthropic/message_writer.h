@@ -25,8 +25,13 @@ class MessageWriter {
   // calls of many answers.
   explicit MessageWriter(uint64_t unique) : unique_(unique) {}
 
-  // The events for the next bytes of the engine's stream, valid until the next call.
+  // The events for the next bytes of the engine's stream, valid until the next call. They end before a long event.
   absl::string_view Take(absl::string_view bytes);
+  // The next event of the engine has long data: TakeLong() must be called before anything else, on any thread. It makes
+  // the events for it and for all behind it, up to the next long one.
+  bool has_long() const { return long_.has_value(); }
+  void TakeLong();
+  absl::string_view events() const { return out_; }
   // The stream ended: what is left of the message.
   absl::string_view Finish();
   // Bytes of an event that has not ended.
@@ -59,6 +64,7 @@ class MessageWriter {
 
   // The engine's id, or one of ours, with its quotes.
   std::string OwnOr(absl::string_view id, absl::string_view prefix, size_t number) const;
+  void TakeEvents();
   void TakeEvent(const SseSplitter::Event& event);
   void TakeContent(const ChatPiece& piece);
   void TakeFacts(const ChatPiece& piece);
@@ -74,6 +80,7 @@ class MessageWriter {
 
   const uint64_t unique_;
   SseSplitter splitter_;
+  std::optional<SseSplitter::Event> long_;
   std::string out_;
   bool begun_ = false;
   bool ended_ = false;

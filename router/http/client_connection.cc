@@ -235,11 +235,14 @@ bool ClientConnection::WriteSmall(absl::string_view bytes) {
 }
 
 Written ClientConnection::WriteNow(std::span<asio::const_buffer>& buffers, Push push) {
+  size_t written = 0;
   while (!buffers.empty() && !gone_) {
+    if (written >= kMostAtOnce) return Written::kPart;
     error_code ec;
     size_t count = socket_.WriteSome(buffers, ec, push);
     CountWritten(count);
     if (ec == asio::error::would_block) return Written::kPart;
+    written += count;
     if (ec) MarkGone();
     while (!buffers.empty() && count >= buffers.front().size()) {
       count -= buffers.front().size();

@@ -47,6 +47,8 @@ class ClientConnection final : public LoopConnection, public ClientChannel {
   // the object alive.
   boost::asio::awaitable<void> Serve();
 
+  // A client that takes as fast as the router writes gets so many bytes per turn of the loop.
+  static constexpr size_t kMostAtOnce = 1 << 20;
   // Writes what the client takes at once and leaves the rest in `buffers`. Costs no coroutine.
   Written WriteNow(std::span<boost::asio::const_buffer>& buffers, Push push = Push::kNow);
   // Writes all. False: the client is gone.

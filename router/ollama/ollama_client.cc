@@ -1,5 +1,6 @@
 #include "router/ollama/ollama_client.h"
 
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -68,20 +69,62 @@ Written OllamaClient::Events(const HeaderList& headers, const std::vector<absl::
   if (first_headers_.size() == 0) first_headers_ = headers;
   out_.clear();
   for (const absl::string_view piece : pieces) splitter_.Feed(piece);
+  TakeEvents();
+  return WriteLines();
+}
+
+void OllamaClient::TakeEvents() {
   const std::string when = WrittenNow();
   const Instant now = Now();
   while (const auto event = splitter_.Next()) {
+    if (event->data.size() > SseSplitter::kLong) {
+      long_ = event;
+      return;
+    }
     if (!event->comment) writer_->Event(event->data, when, now, out_);
   }
+}
+
+asio::awaitable<void> OllamaClient::TakeLongEvent() {
+  const absl::string_view data = std::exchange(long_, std::nullopt)->data;
+  // The work has a writer of its own, which goes on here behind it.
+  auto work = [writer = *writer_, memory = splitter_.Lend(), data, when = WrittenNow(), now = Now()]() mutable {
+    std::string lines;
+    writer.Event(data, when, now, lines);
+    return std::tuple(std::move(writer), std::move(memory), std::move(lines));
+  };
+  auto [writer, memory, lines] = co_await RunAside(loop_, data.size(), std::move(work));
+  writer_.emplace(std::move(writer));
+  splitter_.Return(std::move(memory));
+  out_ = std::move(lines);
+  TakeEvents();
+}
+
+Written OllamaClient::WriteLines() {
   if (client().gone() || writer_->unfit()) return Written::kGone;
   if (trouble_ == Trouble::kNone && writer_->too_long()) trouble_ = Trouble::kTooLong;
   if (trouble_ == Trouble::kNone && !memory_.Hold(2 * writer_->gathered())) {
     trouble_ = Trouble::kNoMemory;
     writer_->DropCalls();
   }
-  if (out_.empty()) return Written::kAll;
-  Begin();
-  return client().Part(out_);
+  Written written = Written::kAll;
+  if (!out_.empty()) {
+    Begin();
+    written = client().Part(out_);
+  }
+  unwritten_ = written == Written::kPart;
+  return long_ && written == Written::kAll ? Written::kPart : written;
+}
+
+asio::awaitable<bool> OllamaClient::FinishEvents() {
+  bool alive = true;
+  if (unwritten_) alive = co_await client().FinishWhole();
+  while (alive && long_) {
+    co_await TakeLongEvent();
+    alive = WriteLines() != Written::kGone;
+    if (alive && unwritten_) alive = co_await client().FinishWhole();
+  }
+  co_return alive;
 }
 
 asio::awaitable<bool> OllamaClient::EndGathered() {

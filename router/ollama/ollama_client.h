@@ -41,7 +41,7 @@ class OllamaClient final : public ForwardingClient {
   void BeginWhole(absl::string_view content_type, const HeaderList& headers, std::optional<uint64_t> length) override;
   Written Part(absl::string_view bytes) override;
   Written Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) override;
-  boost::asio::awaitable<bool> FinishEvents() override { return client().FinishWhole(); }
+  boost::asio::awaitable<bool> FinishEvents() override;
   boost::asio::awaitable<bool> End() override;
   boost::asio::awaitable<bool> Error(const ApiError& error) override;
   std::string unfit() const override;
@@ -52,6 +52,12 @@ class OllamaClient final : public ForwardingClient {
   enum class Trouble : uint8_t { kNone, kTooLong, kNoMemory };
 
   void Begin();
+  // Makes the lines of the events up to a long one.
+  void TakeEvents();
+  // Makes the lines of the long event, on a thread of its own, and of those behind it.
+  boost::asio::awaitable<void> TakeLongEvent();
+  // Writes the lines. kPart: some are left, or events are.
+  Written WriteLines();
   boost::asio::awaitable<bool> EndGathered();
   // Makes the object of the gathered bytes; of many bytes on a thread of its own.
   boost::asio::awaitable<void> Translate();
@@ -67,10 +73,12 @@ class OllamaClient final : public ForwardingClient {
   Trouble trouble_ = Trouble::kNone;
   int status_ = http_status::kOk;
   SseSplitter splitter_;
-  std::string out_;                    // Written last.
-  TextParts whole_;                    // Gathered, then the object that is made of it.
-  std::optional<HeaderList> headers_;  // Set for a whole answer that gathers.
-  HeaderList first_headers_;           // Set for a stream.
+  std::optional<SseSplitter::Event> long_;  // The next event, where it is long.
+  std::string out_;                         // Written last.
+  bool unwritten_ = false;                  // Part of it is not with the client.
+  TextParts whole_;                         // Gathered, then the object that is made of it.
+  std::optional<HeaderList> headers_;       // Set for a whole answer that gathers.
+  HeaderList first_headers_;                // Set for a stream.
   bool begun_lines_ = false;
 };
 

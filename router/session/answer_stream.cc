@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "router/live/aside/run_aside.h"
 #include "router/live/loop_turn.h"
 
 namespace penstock {
@@ -67,10 +68,16 @@ bool AnswerStream::Take(absl::string_view bytes) {
   if (over_) return false;
   const Instant now = Now();
   state_.heard = now;
-  const bool begun = client_.begun();
-  relay_.comments_pass = begun;
+  relay_.comments_pass = client_.begun();
   const bool first = !relay_.any_event();
   result_ = relay_.Feed(writer_ ? writer_->Take(bytes) : bytes, now);
+  Pass(now);
+  const bool fine = !no_room_ && (result_ == StreamRelay::Result::kGoOn || result_ == StreamRelay::Result::kDone);
+  return fine && !has_long_event() && !undelivered_ && !first && UnfinishedBytes() <= LongestEvent() &&
+         (relay_.done() ? wait_ == kEndOfBody : state_.answer_deadline - now > wait_);
+}
+
+void AnswerStream::Pass(Instant now) {
   if (writer_ && (writer_->mixed_up() || writer_->unreadable())) result_ = StreamRelay::Result::kMalformed;
   if (writer_ && writer_->impossible_usage()) state_.answer.usage_check.failed = true;
   if (relay_.any_text()) {
@@ -89,17 +96,36 @@ bool AnswerStream::Take(absl::string_view bytes) {
   begun_ = false;
   if (undelivered_ && !delivery_.resume_due()) {
     state_.any_answer = state_.any_answer || relay_.any_event();
-    const HeaderList headers = begun ? HeaderList() : delivery_.Headers();
+    const HeaderList headers = client_.begun() ? HeaderList() : delivery_.Headers();
     ExpectDelivery();
     const Written written = client_.Events(headers, relay_.pieces());
-    if (written == Written::kGone) return false;
+    if (written == Written::kGone) return;
     undelivered_ = begun_ = written == Written::kPart;
     if (!undelivered_) OnDelivered(now);
   }
   no_room_ = !HoldBytes();
-  const bool fine = !no_room_ && (result_ == StreamRelay::Result::kGoOn || result_ == StreamRelay::Result::kDone);
-  return fine && !undelivered_ && !first && UnfinishedBytes() <= LongestEvent() &&
-         (relay_.done() ? wait_ == kEndOfBody : state_.answer_deadline - now > wait_);
+}
+
+asio::awaitable<void> AnswerStream::ReadLongEvent() {
+  asio::io_context& loop = state_.loop.io();
+  if (result_ == StreamRelay::Result::kLong) {
+    auto event = relay_.TakeLong();
+    const size_t bytes = event->event.data.size();
+    auto work = [event = std::move(event)]() mutable {
+      event->Read();
+      return std::move(event);
+    };
+    auto read = co_await RunAside(loop, bytes, std::move(work));
+    result_ = relay_.Resume(std::move(read), Now());
+  } else {
+    auto work = [writer = std::move(writer_)]() mutable {
+      writer->TakeLong();
+      return std::move(writer);
+    };
+    writer_ = co_await RunAside(loop, SseSplitter::kLong, std::move(work));
+    result_ = relay_.Feed(writer_->events(), Now());
+  }
+  Pass(Now());
 }
 
 asio::awaitable<bool> AnswerStream::Deliver() {

@@ -34,6 +34,13 @@ class AnswerStream {
   // Passes one piece on. False: the reader has to look, because something is to be waited for, is wrong, or because
   // the next wait is another.
   bool Take(absl::string_view bytes);
+  // The next event is too long for the loop. Once the last piece is with the client, ReadLongEvent() has to be awaited:
+  // it passes the event on as Take() does.
+  bool has_long_event() const {
+    using Result = StreamRelay::Result;
+    return !no_room_ && (result_ == Result::kLong || (result_ == Result::kGoOn && writer_ && writer_->has_long()));
+  }
+  boost::asio::awaitable<void> ReadLongEvent();
   // The last piece is not, or not all, with the client; Deliver() has to be awaited.
   bool undelivered() const { return undelivered_; }
   // False: the client is gone.
@@ -47,10 +54,12 @@ class AnswerStream {
   boost::asio::awaitable<AttemptEnd> SendAssembled();
 
  private:
+  // The relay has new pieces, because of result_: learns from them, and writes them where that needs no wait.
+  void Pass(Instant now);
   // The pieces of the last Take are about to go to the client. The last ones give up the place of the key.
   void ExpectDelivery();
   // The client has them.
-  void OnDelivered(Instant now) { delivery_.OnPiece(relay_.tokens_in_pieces(), now); }
+  void OnDelivered(Instant now) { delivery_.OnPiece(relay_.counts().in_pieces(), now); }
   // An event takes memory until it ends: the memory of all answers bounds it too.
   size_t LongestEvent() const;
   // Bytes of an event that has not ended.

@@ -248,7 +248,13 @@ asio::awaitable<AttemptEnd> Attempt::ReadStream() {
   while (true) {
     const absl::StatusOr<bool> ended = co_await exchange_->ReadWhile(stream.NextWait(), take);
     // The relay counted and stored the piece, which may be half written: the client gets it whatever happened since.
-    if (stream.undelivered() && !co_await stream.Deliver()) co_return ClientTakesNoMore(state_.client());
+    bool alive = true;
+    if (stream.undelivered()) alive = co_await stream.Deliver();
+    while (alive && stream.has_long_event()) {
+      co_await stream.ReadLongEvent();
+      if (stream.undelivered()) alive = co_await stream.Deliver();
+    }
+    if (!alive) co_return ClientTakesNoMore(state_.client());
     if (auto end = stream.Judge(ended)) co_return *std::move(end);
     if (stream.over()) break;
   }

@@ -43,7 +43,7 @@ class Delivery {
 
   // The next events of the stream are those of the relay.
   void Expect(const StreamRelay& relay) {
-    if (paced_) paced_->Expect(relay.tokens_in_pieces(), relay.progress());
+    if (paced_) paced_->Expect(relay.counts().in_pieces(), relay.counts().progress());
   }
   // Events that the client has not taken wait for their time, within the budget.
   bool holds() const { return paced_ && paced_->holds(); }

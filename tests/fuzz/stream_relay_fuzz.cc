@@ -3,6 +3,7 @@
 // the pieces, the second the endpoint and what is asked.
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "router/openai/answer/stream_relay.h"
@@ -53,6 +54,12 @@ Relayed Relay(absl::string_view bytes, size_t piece, const Mode& mode) {
   for (size_t at = 0; at < bytes.size(); at += piece) {
     relayed.result = relay.Feed(bytes.substr(at, piece), penstock::Instant::FromSeconds(1));
     for (absl::string_view part : relay.pieces()) relayed.to_client.append(part.data(), part.size());
+    while (relayed.result == StreamRelay::Result::kLong) {
+      auto event = relay.TakeLong();
+      event->Read();
+      relayed.result = relay.Resume(std::move(event), penstock::Instant::FromSeconds(1));
+      for (absl::string_view part : relay.pieces()) relayed.to_client.append(part.data(), part.size());
+    }
     if (IsOver(relayed.result)) break;
   }
   if (mode.reassembled && relay.finished()) relay.Assembled().IgnoreError();

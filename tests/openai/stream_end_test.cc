@@ -52,7 +52,7 @@ TEST(StreamRelay, ProgressCountsTheTokensThatAnEventUsuallyCarries) {
   int64_t passed = 0;
   for (int i = 0; i < 4; ++i) {
     relay.Feed(kWord, kNow);
-    passed += relay.tokens_in_pieces();
+    passed += relay.counts().in_pieces();
   }
   EXPECT_EQ(f.state.generated(), 10);
   EXPECT_EQ(f.state.relayed.events, 4);
@@ -67,9 +67,9 @@ TEST(StreamRelay, ACountOfTheTextThatDiffersMuchIsRemembered) {
   StreamRelay relay(Endpoint::kChat, f.facts, f.state);
   for (int i = 0; i < 100; ++i) {
     relay.Feed(kWord, kNow);
-    f.state.delivered += relay.tokens_in_pieces();
+    f.state.delivered += relay.counts().in_pieces();
   }
-  EXPECT_EQ(relay.progress(), 5) << "of the last read";
+  EXPECT_EQ(relay.counts().progress(), 5) << "of the last read";
   f.state.Restart(/*keep_delivered=*/true, /*trimmed=*/false);
   EXPECT_EQ(f.state.relayed.before, 500);
   f.state.CountText(Tokens(520));

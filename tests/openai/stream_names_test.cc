@@ -38,12 +38,12 @@ TEST(StreamNames, AFingerprintBesideTheHiddenUsageComesWithTheLastEvent) {
   Asked client(false);
   EXPECT_EQ(client.Feed(Word()), Word());
   EXPECT_EQ(client.Feed(kLast), "");
-  EXPECT_EQ(client.relay.tokens_in_pieces(), 0);
+  EXPECT_EQ(client.relay.counts().in_pieces(), 0);
   EXPECT_EQ(
       client.Feed(kNamesUsage + kNamesDone),
       Event(R"("choices":[{"index":0,"delta":{"content":"end"},"finish_reason":"stop"}],"system_fingerprint":"fp-1")") +
           kNamesDone);
-  EXPECT_EQ(client.relay.tokens_in_pieces(), 1);
+  EXPECT_EQ(client.relay.counts().in_pieces(), 1);
   EXPECT_EQ(client.state.generated(), 2);
 }
 

@@ -63,7 +63,7 @@ TEST(StreamRelay, AnEventThatLostItsFieldNameIsGarbage) {
   StreamRelay relay(Endpoint::kChat, f.facts, f.state);
   EXPECT_EQ(relay.Feed(kWord + "\xff\xfe" + kWord + kStop, kNow), StreamRelay::Result::kMalformed);
   EXPECT_EQ(Joined(relay), kWord);
-  EXPECT_EQ(relay.tokens_in_pieces(), 1);
+  EXPECT_EQ(relay.counts().in_pieces(), 1);
   EXPECT_FALSE(relay.finished());
 }
 
@@ -110,11 +110,11 @@ TEST(StreamRelay, TheUsageOfAnEventTellsItsTokens) {
   Fixture f;
   StreamRelay relay(Endpoint::kChat, f.facts, f.state);
   relay.Feed(kRole + WithUsage("one", 1), kNow);
-  EXPECT_EQ(relay.tokens_in_pieces(), 1);
+  EXPECT_EQ(relay.counts().in_pieces(), 1);
   relay.Feed(WithUsage(" two three four", 4), kNow);
-  EXPECT_EQ(relay.tokens_in_pieces(), 3);
+  EXPECT_EQ(relay.counts().in_pieces(), 3);
   relay.Feed(WithUsage(" late", 4), kNow);
-  EXPECT_EQ(relay.tokens_in_pieces(), 1) << "an event with text has a token at least";
+  EXPECT_EQ(relay.counts().in_pieces(), 1) << "an event with text has a token at least";
   EXPECT_EQ(f.state.generated(), 5);
   relay.Feed(WithUsage(" wrong", 1'000'000'000), kNow);
   EXPECT_LT(f.state.generated(), 200) << "no more tokens than bytes";
@@ -125,7 +125,7 @@ TEST(StreamRelay, TheUsageOfSeveralChoicesTellsNoTokensOfAnEvent) {
   f.facts.n = 2;
   StreamRelay relay(Endpoint::kChat, f.facts, f.state);
   relay.Feed(kRole + WithUsage("one", 9), kNow);
-  EXPECT_EQ(relay.tokens_in_pieces(), 1);
+  EXPECT_EQ(relay.counts().in_pieces(), 1);
 }
 
 TEST(StreamRelay, TheUsageAtTheEndIsNoTokenOfItsEvent) {
@@ -133,7 +133,7 @@ TEST(StreamRelay, TheUsageAtTheEndIsNoTokenOfItsEvent) {
   StreamRelay relay(Endpoint::kChat, f.facts, f.state);
   relay.Feed(kRole + kWord, kNow);
   relay.Feed(kStop + kUsage + kDone, kNow);
-  EXPECT_EQ(relay.tokens_in_pieces(), 0);
+  EXPECT_EQ(relay.counts().in_pieces(), 0);
   EXPECT_EQ(f.state.generated(), 1);
   EXPECT_EQ(f.state.usage->output, Tokens(2));
 }

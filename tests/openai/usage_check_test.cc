@@ -89,7 +89,7 @@ TEST(StreamRelay, AnImpossibleUsageInEveryEventCountsAsOneTokenEach) {
       R"("completion_tokens":9223372036854775807}})"
       "\n\n";
   relay.Feed(word + word, kNow);
-  EXPECT_EQ(relay.tokens_in_pieces(), 2);
+  EXPECT_EQ(relay.counts().in_pieces(), 2);
   EXPECT_EQ(*f.state.usage, (Usage{Tokens(0), Tokens(5), Tokens(-1)}));
 }
 

@@ -35,7 +35,7 @@ std::string Attempt(Fixture& f, const std::string& bytes, StreamRelay::Result* r
   StreamRelay relay(Endpoint::kMessages, f.facts, f.state);
   const StreamRelay::Result end = relay.Feed(bytes, kNow);
   if (result != nullptr) *result = end;
-  f.state.delivered += relay.tokens_in_pieces();
+  f.state.delivered += relay.counts().in_pieces();
   return Joined(relay);
 }
 

@@ -64,7 +64,7 @@ TEST(StreamRelay, ThePromptOfAContinuedAnswerIsWithoutTheTextAsItsEngineCountedI
   StreamRelay first(Endpoint::kChat, f.facts, f.state);
   for (int i = 0; i < 10; ++i) {
     first.Feed(kWord, kNow);
-    f.state.delivered += first.tokens_in_pieces();
+    f.state.delivered += first.counts().in_pieces();
   }
   f.state.Restart(/*keep_delivered=*/true, /*trimmed=*/false);
   f.state.CountText(Tokens(8));  // Read again, the text has two tokens fewer.
