@@ -102,19 +102,23 @@ std::shared_ptr<const RouteConfig> RealtimeRule(const RealtimeConfig& config) {
 asio::awaitable<void> GenerateRealtime(EventLoop& loop, ClientChannel& client, ClientRequest& request,
                                        const RouteMatch& match, Answer& answer, AccessLine* line) {
   const RealtimeConfig& config = loop.fleet()->config().realtime;
-  const RealtimePlace place(loop.edge().realtime);
+  const std::string key = KeyAmongProtocols(request.headers);
+  if (!key.empty() && ApiKeyOf(request.headers).empty()) {
+    request.headers.Add("authorization", absl::StrCat("Bearer ", key));
+  }
   std::optional<ApiError> error = CheckUpgrade(request.headers, request.http10);
-  if (!error && place.count() > config.connections) {
+  // Whoever gets no WebSocket takes no place, however slowly the refusal is read.
+  std::optional<RealtimePlace> place;
+  const bool known = std::holds_alternative<Caller>(loop.fleet()->tenants.Identify(request.headers));
+  if (!error && known) place.emplace(loop.edge().realtime);
+  if (place && place->count() > config.connections) {
+    place.reset();
     error = MakeError(ErrorName::kTooManyRealtime, "The router has as many WebSockets as it may have. Retry later.");
     loop.edge().telemetry->OnTurnedAway(TurnedAway::kRealtime);
   }
   if (error) {
     co_await TurnAway(loop, match, *error, answer, line);
     co_return;
-  }
-  const std::string key = KeyAmongProtocols(request.headers);
-  if (!key.empty() && ApiKeyOf(request.headers).empty()) {
-    request.headers.Add("authorization", absl::StrCat("Bearer ", key));
   }
   SessionRequest made = RequestOf(loop, client, request, match, answer, line);
   made.route = RealtimeRule(config);

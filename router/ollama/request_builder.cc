@@ -13,6 +13,8 @@ namespace {
 using MaybeError = std::optional<ApiError>;
 
 constexpr size_t kLongestName = 1024;
+// The word "json" with its quotes, each letter escaped.
+constexpr size_t kMostOfJson = 2 + 4 * 6;
 // A message costs at least as much as so many bytes of tool calls.
 constexpr size_t kCostOfMessage = 256;
 
@@ -243,7 +245,8 @@ MaybeError RequestBuilder::AddToolCalls(JsonSpan calls, absl::string_view place)
 MaybeError RequestBuilder::AddFormat() {
   const std::optional<JsonValue> format = fields_.Find(Field::kFormat);
   if (IsEmptyString(format)) return std::nullopt;
-  if (format->kind() == JsonKind::kString && format->Text() == "json") {
+  const bool short_text = format->kind() == JsonKind::kString && format->span.size() <= kMostOfJson;
+  if (short_text && format->Text() == "json") {
     Add(",\"response_format\":{\"type\":\"json_object\"}");
     return std::nullopt;
   }

@@ -141,7 +141,8 @@ EndedTrace RequestTrace::End(Instant now, const RequestSummary& summary) {
   AddIfKnown(to, "gen_ai.usage.input_tokens", summary.prompt_tokens);
   AddIfKnown(to, "gen_ai.usage.output_tokens", summary.output_tokens);
   if (!summary.finish_reason.empty()) {
-    to.push_back({"gen_ai.response.finish_reasons", std::vector<std::string>{std::string(summary.finish_reason)}});
+    std::string reason(summary.finish_reason.substr(0, kLongestText));
+    to.push_back({"gen_ai.response.finish_reasons", std::vector<std::string>{std::move(reason)}});
   }
   to.push_back({"penstock.stream", summary.streamed});
   Add(to, "penstock.request.id", summary.request_id);

@@ -92,6 +92,15 @@ TEST(OllamaRequest, OptionsAndFormatsAreThoseOfOpenAi) {
   EXPECT_EQ(body["reasoning_effort"], "low");
 }
 
+TEST(OllamaRequest, TheFormatIsAWordHoweverItIsEscaped) {
+  for (const char* word : {"json", R"(\u006a\u0073\u006f\u006e)"}) {
+    const std::string text = std::string(R"({"model":"m","prompt":"p","format":")") + word + "\"}";
+    EXPECT_EQ(Build(Call::kGenerate, text).body["response_format"]["type"], "json_object") << word;
+  }
+  const std::string text = R"({"model":"m","prompt":"p","format":")" + std::string(1 << 20, 'j') + "\"}";
+  EXPECT_EQ(Build(Call::kGenerate, text).error, "`format` must be \"json\" or a JSON schema.");
+}
+
 TEST(OllamaRequest, OfAnOptionThatOccursTwiceTheFirstCountsHoweverManyOthersThereAre) {
   std::string options = R"("top_k":3,"num_predict":null)";
   for (int i = 0; i < 20'000; ++i) options += ",\"o" + std::to_string(i) + "\":1";

@@ -192,6 +192,16 @@ TEST(OtlpJson, HasTheFormOfTheProtocol) {
   EXPECT_TRUE(finish);
 }
 
+TEST(OtlpJson, AReasonOfAnyLengthTakesLittle) {
+  RequestTrace trace(Context(), SpanId(), At(1), true);
+  RequestSummary summary = Summary();
+  const std::string reason(1 << 20, 'x');
+  summary.finish_reason = reason;
+  std::vector<TimedTrace> traces;
+  traces.push_back({trace.End(At(4), summary), 0});
+  EXPECT_LT(OtlpJson({"penstock", "1.2", "i-1"}, traces).size(), size_t{10'000});
+}
+
 TEST(OtlpJson, TakesTextThatIsNoUtf8) {
   RequestTrace trace(Context(), SpanId(), At(1), true);
   RequestSummary summary = Summary();

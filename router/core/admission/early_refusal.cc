@@ -82,7 +82,7 @@ EarlyRefusal::Example* EarlyRefusal::ExampleFor(const RequestState& request, Ins
 
 bool EarlyRefusal::Refuses(const RequestState& request, Instant now) {
   if (!Concerns(request, now)) return false;
-  const double late = waiting_.lane(request.arrived.model).LateShareAt(now);
+  const double late = waiting_.lane(request.arrived.model).late.At(now);
   if (late >= kBeyondKnee && IsBehindTooMany(request, now)) return true;
   if (late < kLeastLate || !HasReserve(request, now)) return false;
   Example* example = ExampleFor(request, now);

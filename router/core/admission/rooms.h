@@ -64,7 +64,8 @@ struct Rooms {
   bool WaitsForOthers(const RequestState& request, Instant now) const {
     const ModelId model = request.arrived.model;
     if (!request.waiting.best_effort || request.waiting.reservation.replica) return false;
-    if (waiting.lane(model).LateShareAt(now) <= kMostLate) return false;
+    const Duration recent = Duration::Seconds(kContended * fleet.GoalsOf(request).ttft.seconds());
+    if (!waiting.lane(model).late.IsCrowd(kMostLate, recent, now)) return false;
     const std::vector<size_t>& replicas = servers.Of(model);
     const auto busy = [this](size_t i) { return fleet.replicas()[i].busy(); };
     return std::any_of(replicas.begin(), replicas.end(), busy) && !HasIdleServer(model);

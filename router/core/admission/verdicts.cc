@@ -62,7 +62,7 @@ void Verdicts::Refuse(RequestState* request, penstock::Refuse refuse, Instant no
     if (request->evidence.follows_up) hint.Ended(false);
     hint.Refused(arrived.prompt, now);
     rooms_.order->Refused(arrived);
-    rooms_.waiting.lane(arrived.model).RefusedLate(now);
+    rooms_.waiting.lane(arrived.model).late.Refused(now);
   }
   actions.push_back(refuse);
   rooms_.StopWaiting(request, now);

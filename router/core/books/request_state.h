@@ -218,6 +218,11 @@ struct RequestState {
   bool Running() const { return phase == RequestPhase::kPrefilling || phase == RequestPhase::kDecoding; }
 };
 
+// True: the waiting request was at an engine before, so its TTFT goal binds it no more.
+inline bool CameBack(const RequestState& request) {
+  return request.waiting.committed || request.waiting.begun || request.kept > Tokens(0);
+}
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_ROUTER_CORE_BOOKS_REQUEST_STATE_H_

@@ -130,6 +130,18 @@ const RequestState* Lane::Oldest(ClassId service_class) const {
   return arrivals.empty() ? nullptr : *arrivals.begin();
 }
 
+const RequestState* Lane::OldestReady(ClassId service_class) const {
+  const RequestState* returned = nullptr;
+  int64_t looked_at = 0;
+  for (const RequestState* request : classes_[service_class.value()].arrivals) {
+    if (++looked_at > kCountedAhead) break;
+    if (request->waiting.parked) continue;
+    if (!CameBack(*request)) return request;
+    if (returned == nullptr) returned = request;
+  }
+  return returned;
+}
+
 void Lane::All(std::vector<RequestState*>& out) const {
   out.clear();
   for (const ClassQueue& own : classes_) {
@@ -179,7 +191,8 @@ void Lane::Candidates(std::vector<RequestState*>& out, Instant now) const {
 }
 
 void Lane::Dispatched(RequestState& request, Instant now) {
-  if (!request.waiting.best_effort && request.requeues == 0) late_.Served(now);
+  if (!request.waiting.best_effort && request.requeues == 0) late.Served(now);
+  if (!request.waiting.best_effort && request.service.queued) late.Contended(now);
   const double cost = request.Prompt().AsDouble();
   ClassQueue& own = ClassOf(request);
   own.waiting.Charge(request, now);

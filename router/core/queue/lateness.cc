@@ -18,9 +18,14 @@ Instant EndOfQueueTime(const LateQuestion& question) {
 }
 
 // True: the TTFT goal of the request binds it.
-bool GoalBinds(const LateQuestion& question) {
-  const WaitState& waiting = question.request.waiting;
-  return question.goals.refuse_late && !waiting.committed && !waiting.begun && question.request.kept == Tokens(0);
+bool GoalBinds(const LateQuestion& question) { return question.goals.refuse_late && !CameBack(question.request); }
+
+// Seconds of the TTFT goal that are left for a server. Servers count as idle, so a wait for others takes nothing off
+// it. Best effort waited because no server could make the goal. The time that passed makes none of them faster.
+double LeftOfGoal(const LateQuestion& question) {
+  const RequestState& request = question.request;
+  const double waited = request.waiting.best_effort ? (question.now - request.arrival).seconds() : 0;
+  return question.goals.ttft.seconds() - request.stage.least - waited;
 }
 
 // Seconds to the first token on the fastest server that could make the goal if it were idle.
@@ -34,7 +39,7 @@ Fastest FastestFirstToken(const LateQuestion& question) {
   const RequestState& request = question.request;
   const PrefillWork whole = request.PrefillAfter(Tokens(0));
   const PrefillWork prefill = request.PrefillAfter(request.waiting.cached);
-  const double goal = question.goals.ttft.seconds() - request.stage.least;
+  const double goal = LeftOfGoal(question);
   Fastest fastest;
   for (const ModelServers::Kind& kind : question.servers.Fresh(request.arrived.model, question.now).kinds()) {
     if (kind.idle_factor <= 0) continue;

@@ -49,7 +49,8 @@ class Lateness {
   // The same for a request that was checked and is not refused: some time later, so that a timer does not spin.
   Instant NextCheckAfter(const RequestState& request, Instant now) const;
   // True: no server that is up could make the request's TTFT goal if it were idle, not even with the cached prompt.
-  // Such a request is never refused for missing it; it is served with what the others leave.
+  // Such a request is never refused for missing it; it is served with what the others leave. It stays so until it could
+  // make the goal in the time that it has not waited yet.
   bool BestEffort(const RequestState& request, Instant now) const;
   // Why the request is refused now; nullopt: it goes on waiting. Reads its cached prefix anew where its check is due.
   std::optional<Refusal> ReasonOf(RequestState* request, Instant now) const;

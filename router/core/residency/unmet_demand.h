@@ -37,21 +37,30 @@ class UnmetDemand {
   // Tokens per second that arrivals of the replica's models ask of it, its awake copies taken off.
   double RateOf(const ReplicaState& replica, Instant now) const;
   // Tokens per second that arrivals of the model ask for.
-  double RateOf(ModelId model, Instant now) const { return demand_[model.value()].Rate(now); }
+  double RateOf(ModelId model, Instant now) const;
+  // The tokens that would be late if the replica took nothing for `away` seconds. Arrivals wait for a part of their
+  // TTFT goal, less the time that the oldest request of their class has waited.
+  double LateWithout(const ReplicaState& replica, double away, Instant now) const;
   // True: no request of its models waits, parked streams included.
   bool NobodyWaitsFor(const ReplicaState& replica) const;
 
  private:
   // The requests of the lane beyond those that awake servers take in time.
   double LeftBehind(ModelId model, const RequestState& oldest, Instant now) const;
-  // The request of the model that arrived first; null: none waits.
+  // The request of the model that arrived first, as Lane::OldestReady() says; null: none waits.
   const RequestState* Oldest(ModelId model) const;
+  const ModelDemand& DemandOf(ModelId model, ClassId service_class) const {
+    return demand_[model.value() * classes_ + service_class.value()];
+  }
+  // The awake servers of the model; at least 1.
+  double AwakeServers(ModelId model) const;
 
   const FleetState& fleet_;
   const Servers& servers_;
   const WaitingRoom& waiting_;
   const Forecasts& forecasts_;
-  std::vector<ModelDemand> demand_;  // One entry per model.
+  std::vector<ModelDemand> demand_;  // One entry per model and class.
+  size_t classes_ = 0;               // As of the last description.
 };
 
 }  // namespace penstock

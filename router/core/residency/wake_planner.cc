@@ -27,6 +27,7 @@ std::optional<WakePlanner::Leaver> WakePlanner::LeaverOf(size_t index, const Que
   double away = resident->WakeFrom(*level).expected().seconds();
   if (leaver.busy) away += (1 + Resident::kLeastStay) * target.wake().expected().seconds();
   leaver.value = demand_.RateOf(replica, question.now) * away;
+  leaver.loss = demand_.LateWithout(replica, away, question.now);
   return leaver;
 }
 
@@ -41,15 +42,15 @@ std::optional<std::vector<WakePlanner::Leaver>> WakePlanner::Choose(uint32_t gpu
   std::sort(leavers.begin(), leavers.end(), [](const Leaver& a, const Leaver& b) { return a.Key() < b.Key(); });
   std::vector<Leaver> chosen;
   std::vector<size_t> beside = plan.leavers;
-  double value = plan.value;
+  double loss = plan.loss;
   for (const Leaver& leaver : leavers) {
     if (missing <= Bytes(0)) break;
-    const double worth = value + leaver.value;
+    const double worth = loss + leaver.loss;
     if (leaver.busy && question.need.tokens <= (leaver.drains ? kHysteresis * worth : worth)) continue;
     const std::optional<SleepLevel> level = hosts_.LevelOf(leaver.replica, beside);
     if (!level) continue;
     if (level == SleepLevel::kHost) beside.push_back(leaver.replica);
-    value = worth;
+    loss = worth;
     missing -= fleet_.replicas()[leaver.replica].spec().resident;
     chosen.push_back(leaver);
   }
@@ -74,6 +75,7 @@ bool WakePlanner::MakeRoomOn(uint32_t gpu, const Question& question, WakePlan& p
     plan.drains += leaver->drains ? 1 : 0;
     plan.busy += leaver->busy ? 1 : 0;
     plan.value += leaver->value;
+    plan.loss += leaver->loss;
   }
   return true;
 }

@@ -4,7 +4,7 @@
 // that only one of them can take wakes that one; idle others of its model may leave for it. A plan in time goes before
 // one that is late. Then the least value decides, then the number of busy neighbours. On each GPU the idle replicas
 // leave first, the least valuable before the others, or the quickest where time is short. A busy one leaves only where
-// the waiting requests are worth clearly more than what it would serve meanwhile. Invariant: nobody leaves within its
+// the waiting requests are worth clearly more than what would be late meanwhile. Invariant: nobody leaves within its
 // least stay, or without a place for its weights (host_memory.h). Owned by Residents. O(sleeping servers x replicas of
 // their GPUs).
 #ifndef PENSTOCK_ROUTER_CORE_RESIDENCY_WAKE_PLANNER_H_
@@ -28,6 +28,7 @@ struct WakePlan {
   int busy = 0;                 // Leavers that run something.
   bool late = false;            // The wake ends after the need is due, even if all leavers are idle.
   double value = 0;             // Tokens that they would serve meanwhile.
+  double loss = 0;              // Those of them that would be late.
   int neighbours = 0;           // Busy ones that stay.
 
   auto Cost() const { return std::tie(drains, busy, late, value, neighbours, replica); }
@@ -35,7 +36,7 @@ struct WakePlan {
 
 class WakePlanner {
  public:
-  // Waiting tokens must be worth so many times those that a busy replica would serve.
+  // There must be so many times the tokens that would be late while a busy replica is away.
   static constexpr double kHysteresis = 2;
 
   WakePlanner(const FleetState& fleet, const Servers& servers, const GpuMemory& memory, const HostMemory& hosts,
@@ -57,6 +58,7 @@ class WakePlanner {
     bool busy = false;
     double seconds = 0;  // The time to fall asleep where that decides, else 0.
     double value = 0;
+    double loss = 0;
     size_t replica = 0;
     auto Key() const { return std::tie(drains, busy, seconds, value, replica); }
   };

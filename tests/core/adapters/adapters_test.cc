@@ -130,7 +130,7 @@ TEST(Adapters, OneThatWasJustLoadedStaysForTheRequestsThatWaitForIt) {
   ASSERT_EQ(AllOf<LoadAdapter>(core.ArriveFor(2, kRed)).size(), 1u);
   core.ArriveFor(3, kBlue);
   EXPECT_TRUE(AllOf<LoadAdapter>(core.Loaded(0, kRed)).empty()) << "the base model has the only row";
-  EXPECT_TRUE(AllOf<LoadAdapter>(core.RunTimers(core.now + Duration::Seconds(4))).empty());
+  EXPECT_TRUE(AllOf<LoadAdapter>(core.RunTimers(core.now + Duration::Seconds(0.9))).empty());
   const std::vector<Action> ended = core.Finish(1, 10);
   ASSERT_EQ(AllOf<Forward>(ended).size(), 1u) << Text(ended);
   EXPECT_EQ(AllOf<Forward>(ended)[0].request, RequestId(2));

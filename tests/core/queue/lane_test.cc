@@ -53,6 +53,19 @@ TEST_F(LaneTest, TheOldestIsTheFirstThatArrivedWhereverItStandsInTheOrder) {
   EXPECT_EQ(lane_.Oldest(ClassId(0)), &requests_[1]);
 }
 
+TEST_F(LaneTest, TheOldestThatIsReadyIsNoParkedStreamAndNoneThatCameBackBesideOthers) {
+  RequestState* parked = Push(50);
+  lane_.Remove(parked);
+  parked->waiting.parked = true;
+  lane_.Push(parked);
+  EXPECT_EQ(lane_.OldestReady(ClassId(0)), nullptr);
+  RequestState* back = Push(1);
+  back->kept = Tokens(5);
+  EXPECT_EQ(lane_.OldestReady(ClassId(0)), back);
+  RequestState* fresh = Push(2);
+  EXPECT_EQ(lane_.OldestReady(ClassId(0)), fresh);
+}
+
 TEST_F(LaneTest, APumpSeesTheFirstOfALongLaneOnly) {
   for (int i = 0; i < 40; ++i) Push(i);
   EXPECT_EQ(Candidates().size(), static_cast<size_t>(kLookPast + 1));

@@ -23,6 +23,18 @@ TEST(LateShare, OneRefusalAfterAQuietMinuteIsNoCrowd) {
   EXPECT_LT(late.At(At(160)), 0.02);
 }
 
+TEST(LateShare, AFewRefusalsAreNoCrowdWhateverTheirShare) {
+  LateShare late;
+  late.Refused(At(100));
+  late.Refused(At(100));
+  EXPECT_FALSE(late.IsCrowd(0.02, Duration::Seconds(10), At(100)));
+  late.Refused(At(100));
+  EXPECT_TRUE(late.IsCrowd(0.02, Duration::Seconds(10), At(100)));
+  EXPECT_FALSE(late.IsCrowd(0.02, Duration::Seconds(10), At(111))) << "nobody waits any more";
+  for (int i = 0; i < 1000; ++i) late.Served(At(100));
+  EXPECT_FALSE(late.IsCrowd(0.02, Duration::Seconds(10), At(100)));
+}
+
 TEST(LateShare, FadesWhileNothingHappens) {
   LateShare late;
   for (int i = 0; i < 100; ++i) late.Refused(At(100));

@@ -80,19 +80,6 @@ TEST(Residents, AnIdleReplicaLeavesBeforeABusyOne) {
   EXPECT_EQ(PutToSleep(core.ArriveFor(7, kC)), Replicas{kA});
 }
 
-TEST(Residents, ABusyReplicaStaysForOneRequest) {
-  SleepingCore core(SleepingFleet({.models = 2, .memory = 10}), 1);
-  for (uint64_t id = 1; id <= 8; ++id) core.ArriveFor(id, kA);
-  for (uint64_t id = 100; id <= 140; ++id) {
-    core.ArriveFor(id, kA);
-    core.Finish(id, 300);
-  }
-  core.Wait(Duration::Seconds(3));
-  core.ArriveFor(20, kB);
-  EXPECT_TRUE(core.RunTimers(core.now + Duration::Seconds(2)).empty());
-  EXPECT_EQ(AllOf<Forward>(core.ArriveFor(21, kA)).size(), 1u);
-}
-
 TEST(Residents, ABusyReplicaIsDrainedForDemandThatIsWorthClearlyMore) {
   SleepingCore core(SleepingFleet({.models = 2, .memory = 10}), 1);
   core.ArriveFor(1, kA);

@@ -7,7 +7,7 @@ import pytest
 from http2_client import PREFACE, Http2Client, frame, literal
 from neighbour import longest_pause
 from processes import Router, replicas, wait_until
-from raw_http import chat
+from raw_http import chat, read_answer, request_bytes
 
 LIMITS = ("threads: 1\nlimits: {max_streams: 20, max_header: 4kB, max_body: 20kB, header_timeout: 2s, body_timeout: 1s, "
           "write_timeout: 1s}\n")
@@ -208,3 +208,18 @@ def test_a_client_without_a_window_stalls_itself_alone(router, engine):
         assert client.answers[stalled]["body"] == b""
         assert client.ask(path="/v1/models", method="HEAD").status == 200
     router.wait_for_nothing([engine])
+
+
+UPGRADE = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+           "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+
+
+def test_requests_for_sockets_that_are_refused_take_no_place_while_nobody_reads_that(folder, engine):
+    with Router(folder, config=replicas([engine]) + "realtime: {connections: 2}\n") as router:
+        with Http2Client(router.address, window=0) as idle:
+            refused = [idle.send(path="/v1/realtime?model=any", method="GET") for _ in range(5)]
+            idle.until(lambda: all(idle.answers[stream]["status"] == 426 for stream in refused))
+            with socket.create_connection(router.address, timeout=20) as client:
+                client.sendall(request_bytes("/v1/realtime?model=any", method="GET", headers=UPGRADE))
+                answer = read_answer(client)
+    assert answer.status == 404 and b"model" in answer.body, answer.body
