@@ -95,6 +95,8 @@ void SessionRecord::End(RequestOutcome outcome, absl::string_view reason) {
   if (state_.answer.usage) {
     record.prompt = state_.answer.usage->prompt;
     record.output = std::max(record.output, state_.answer.usage->output);
+  } else if (state_.answer.reported) {
+    record.prompt = state_.answer.reported->prompt;
   }
   const ActiveTokenCounter& active = delivery_.active();
   record.active_tokens = active.active();
@@ -198,7 +200,7 @@ void SessionRecord::LogEnd(const RequestRecord& record) {
   entry.reason = std::string(LabelOf(record.outcome));
   entry.status = record.status;
   entry.prompt_estimate = record.prompt_estimate;
-  entry.prompt = record.prompt;
+  if (record.prompt > Tokens(0)) entry.prompt = record.prompt;
   entry.output = record.output;
   entry.waited = record.queue_wait;
   entry.total = record.total;

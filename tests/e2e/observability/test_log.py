@@ -78,6 +78,22 @@ def test_a_client_that_leaves_has_a_line_with_499(folder):
             assert line["status"] == 499 and line["bytes_sent"] == 0
 
 
+def test_a_client_that_leaves_a_stream_has_its_prompt_counted_by_the_estimate(folder, engine):
+    section = replicas([engine]) + "log: {access: true}\ntenants: [{name: team-a, keys: [sk-team-a]}]\n"
+    with Router(folder, config=section) as router:
+        with socket.create_connection(router.address, timeout=20) as client:
+            headers = {"Authorization": "Bearer sk-team-a"}
+            client.sendall(request_bytes(body=chat("river " * 200, max_tokens=5000, stream=True), headers=headers))
+            received = b""
+            while received.count(b"data:") < 5:
+                received += client.recv(65536)
+        (line,) = access_lines(router, 1)
+        estimate = line["prompt_tokens_estimate"]
+        assert estimate > 100 and "prompt_tokens" not in line and line["output_tokens"] > 0
+        assert router.metrics().sum("penstock_prompt_tokens_total") == estimate
+        assert router.metrics().sum("penstock_tenant_tokens_total", tenant="team-a", kind="prompt") == estimate
+
+
 def test_nobody_asked_for_the_access_log(folder, engine):
     with Router(folder, config=replicas([engine])) as router:
         ask(router)
