@@ -132,7 +132,8 @@ constexpr std::array<absl::string_view, kRefusalCount> kRefusalMeanings = {
     "The first token can no longer come within the TTFT goal.",
     "The request waited for the whole queue time of its class.",
     "No replica of the model is up.",
-    "The router drains.",
+    "The router drains: the request was on its way, or could not end in time. New connections are refused without an "
+    "answer.",
     "The tenant used its tokens per minute.",
     "The tenant has as many requests as it may have at a time.",
     "No engine could load the adapter.",
