@@ -113,8 +113,10 @@ constexpr std::array<ErrorRow, kErrorCount> kErrors = {{
      RetryHint::kAfter, LabelOf(EngineErrorKind::kPushedBack), std::nullopt, "The engine is full."},
     EngineFault(ErrorName::kEngineOverflow, http_status::kBadGateway, EngineErrorKind::kOverflow,
                 "The engine's KV pool ran out."),
-    EngineFault(ErrorName::kEngineHung, http_status::kGatewayTimeout, EngineErrorKind::kHung,
-                "The engine went down or stopped to work while its connections stayed open."),
+    EngineFault(
+        ErrorName::kEngineHung, http_status::kGatewayTimeout, EngineErrorKind::kHung,
+        "The engine went down or stopped to work while its connections stayed open. A request that nobody else can "
+        "take waits for it and ends with `timeout`."),
     EngineFault(ErrorName::kEngineAsleep, http_status::kGatewayTimeout, EngineErrorKind::kAsleep,
                 "Somebody put the engine to sleep under the request, and it could not wait for another."),
     {ErrorName::kClientGone, http_status::kClientClosedRequest, "", "", RetryHint::kNone,
