@@ -244,10 +244,11 @@ bool TakesPieces(const RequestHead& head) {
   return head.method == "POST" && MatchRoute(head.method, head.target).route == Route::kFiles;
 }
 
-size_t LargestBody(const EventLoop& loop, const RequestHead& head) {
+BodyBound LargestBody(const EventLoop& loop, const RequestHead& head) {
   const Config& config = loop.fleet()->config();
   const bool upload = loop.edge().jobs != nullptr && TakesPieces(head);
-  return static_cast<size_t>(upload ? config.state.max_file.value() + kRoomOfForm : config.limits.max_body.value());
+  if (!upload) return static_cast<size_t>(config.limits.max_body.value());
+  return {static_cast<size_t>(config.state.max_file.value()), kRoomOfForm};
 }
 
 // The frame lives as long as the request: what only some requests need is in coroutines of its own.
