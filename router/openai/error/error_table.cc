@@ -133,7 +133,7 @@ constexpr std::array<absl::string_view, kRefusalCount> kRefusalMeanings = {
     "The waiting requests are at their bound.",
     "The first token can no longer come within the TTFT goal.",
     "The request waited for the whole queue time of its class.",
-    "No replica of the model is up.",
+    "No replica of the model is up, or could be woken.",
     "The router drains: the request was on its way, or could not end in time. New connections are refused without an "
     "answer.",
     "The tenant used its tokens per minute.",
