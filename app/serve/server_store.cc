@@ -29,8 +29,10 @@ absl::Status RouterServer::OpenStore(Parts& p) {
   if (state.path.empty()) return absl::OkStatus();
   auto opened = jobs::JobThread::Open(state.path, StoreLimitsOf(state), [&p](const jobs::JobError& fault) {
     p.telemetry.store().OnFault(fault.kind);
-    if (!p.edge.store_lines.Allow(Now())) return;
+    const auto suppressed = p.edge.store_lines.Take(Now());
+    if (!suppressed) return;
     DecisionEntry entry;
+    entry.suppressed = *suppressed;
     entry.kind = DecisionEntry::Kind::kError;
     entry.reason = std::string(RowOf(ErrorName::kJobStoreFailed).label);
     entry.message = absl::StrCat("state.path: ", fault.message);

@@ -28,7 +28,12 @@ class Names {
  public:
   void Add(const std::string& name, int64_t context, const std::string& owner) {
     if (!IsModelName(name)) return NoteLeftOut(name, &left_out_);
-    if (models_.size() >= kMostModels || !places_.try_emplace(name, models_.size()).second) return;
+    if (places_.contains(name)) return;
+    if (models_.size() >= kMostModels) {
+      ++beyond_;
+      return;
+    }
+    places_.emplace(name, models_.size());
     models_.push_back(ServedModel{name, Tokens(context), "", "", owner});
   }
   ServedModel* Find(const std::string& name) {
@@ -37,8 +42,10 @@ class Names {
   }
   std::vector<ServedModel> Take() { return std::move(models_); }
   std::vector<std::string> TakeLeftOut() { return std::move(left_out_); }
+  size_t beyond() const { return beyond_; }
 
  private:
+  size_t beyond_ = 0;
   std::vector<std::string> left_out_;
   std::vector<ServedModel> models_;
   absl::flat_hash_map<std::string, size_t> places_;
@@ -93,6 +100,7 @@ absl::StatusOr<ModelsList> ParseModelsList(absl::string_view body) {
   ReadParents(cards, names);
   list.models = names.Take();
   list.left_out = names.TakeLeftOut();
+  list.beyond = names.beyond();
   return list;
 }
 

@@ -2,6 +2,7 @@
 #ifndef PENSTOCK_BACKENDS_DIALECT_MODELS_LIST_H_
 #define PENSTOCK_BACKENDS_DIALECT_MODELS_LIST_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ void NoteLeftOut(absl::string_view name, std::vector<std::string>* left_out);
 struct ModelsList {
   std::vector<ServedModel> models;    // Aliases included; a LoRA adapter has the context of its parent.
   std::vector<std::string> left_out;  // See NoteLeftOut.
+  size_t beyond = 0;                  // Names that follow kMostModels others, and are left out too.
   std::string owner;                  // owned_by of the first model: vllm, sglang, llamacpp, library (Ollama), ...
 };
 

@@ -242,8 +242,8 @@ void VisitFields(Section& config, Visitor& visit) {
        "time for which it is held."},
       config.fairness_charge, ChoiceForm{kServiceNames});
   visit({"relay_headers",
-         "Further headers of clients that engines get. Every engine gets content-type, accept, user-agent, "
-         "accept-language and the headers of tracing."},
+         "Further headers of clients that engines get. All get content-type, accept, accept-language, user-agent, "
+         "anthropic-* and those of tracing; the kind openai also gets openai-*, http-referer and x-title."},
         config.relay_headers, HeaderNamesForm{});
   visit({"routes", "Further paths of engines that are passed. Left out: none (docs/endpoints.md lists the others)."},
         config.routes, ListForm{});

@@ -20,8 +20,8 @@ void VisitFields(Section& log, Visitor& visit) {
         ChoiceForm{kLogFormatNames});
   visit({"access", "True: also a line for every HTTP request that was answered."}, log.access, FlagForm{});
   visit({"all_decisions",
-         "True: also a line for every forward, park, abort and end of a request. Refusals, errors and notices always "
-         "have one."},
+         "True: also a line for every forward, park, abort and end of a request. Refusals, errors and notices have one "
+         "without it. Unknown keys, unknown models and bad PROXY headers have 5 lines a second each."},
         log.all_decisions, FlagForm{});
   visit({"path", "File of the log. Left out: stderr.", kNeedsRestart}, log.path, PathForm{});
 }

@@ -2,10 +2,13 @@
 
 #include <yaml-cpp/eventhandler.h>
 
+#include <algorithm>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/utf8.h"
 #include "config/read/map_reader.h"
@@ -40,6 +43,59 @@ std::optional<Place> IndentingTab(absl::string_view yaml) {
     place = c == '\n' ? Place{place.line + 1, 1} : Place{place.line, place.column + 1};
   }
   return std::nullopt;
+}
+
+// Walks over the text of YAML as far as brackets, quotes and comments go.
+class FlowWalk {
+ public:
+  // True: the next character stands inside of [ ] or { }, and outside of quotes and comments.
+  bool Take(char c) {
+    if (c == '\n') comment_ = false;
+    if (comment_) return false;
+    if (quote_ != 0) {
+      if (c == quote_) quote_ = 0;
+      return false;
+    }
+    const bool begins = absl::StrContains(" \n:,[{", last_);
+    last_ = c;
+    comment_ = c == '#' && begins;
+    if (begins && (c == '"' || c == '\'')) quote_ = c;
+    if (comment_ || quote_ != 0) return false;
+    if (c == '[' || c == '{') ++depth_;
+    if (c == ']' || c == '}') depth_ = std::max(0, depth_ - 1);
+    return depth_ > 0;
+  }
+
+ private:
+  int depth_ = 0;
+  char quote_ = 0;
+  char last_ = '\n';
+  bool comment_ = false;
+};
+
+// The first ${NAME} without quotes inside of [ ] or { }: its brace begins a mapping there.
+std::optional<Place> BareVariable(absl::string_view yaml) {
+  FlowWalk walk;
+  Place place{1, 1};
+  for (size_t i = 0; i < yaml.size(); ++i) {
+    if (walk.Take(yaml[i]) && absl::StartsWith(yaml.substr(i), "${")) return place;
+    place = yaml[i] == '\n' ? Place{place.line + 1, 1} : Place{place.line, place.column + 1};
+  }
+  return std::nullopt;
+}
+
+// Names the cause where it is known; the parser meets it later, and calls it otherwise.
+void AddFault(absl::string_view yaml, const YAML::Exception& error, Findings& findings) {
+  const Place met = PlaceOf(error.mark);
+  const std::optional<Place> tab = IndentingTab(yaml);
+  const std::optional<Place> variable = BareVariable(yaml);
+  if (tab && tab->line <= met.line) {
+    findings.Add(*tab, "", "not valid YAML: a tab indents this line; indent with spaces");
+  } else if (variable && variable->line <= met.line) {
+    findings.Add(*variable, "", "not valid YAML: inside of [ ] and { }, a variable needs quotes: \"${NAME}\"");
+  } else {
+    findings.Add(met, "", absl::StrCat("not valid YAML: ", error.msg));
+  }
 }
 
 // Finds the starts of the first two documents of a file. YAML::LoadAll would not end on some malformed files, such as
@@ -87,12 +143,7 @@ std::optional<YAML::Node> ReadYamlDocument(absl::string_view yaml, Findings& fin
       return document;
     }
   } catch (const YAML::Exception& error) {
-    const std::optional<Place> tab = IndentingTab(yaml);
-    if (tab && tab->line <= PlaceOf(error.mark).line) {
-      findings.Add(*tab, "", "not valid YAML: a tab indents this line; indent with spaces");
-    } else {
-      findings.Add(PlaceOf(error.mark), "", absl::StrCat("not valid YAML: ", error.msg));
-    }
+    AddFault(yaml, error, findings);
   }
   return std::nullopt;
 }

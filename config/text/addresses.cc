@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "config/text/address_range.h"
+#include "config/text/request_path.h"
 
 namespace penstock {
 namespace {
@@ -232,6 +233,8 @@ absl::StatusOr<EngineUrl> ParseEngineUrl(absl::string_view text) {
   if (authority.find('@') != absl::string_view::npos)
     return Bad(text, "has a user name; put the engine's key into key");
   if (path.find_first_of("?# ") != absl::string_view::npos) return Bad(text, "has a query, fragment or space");
+  if (const absl::string_view request = RequestPath(path); !request.empty())
+    return Bad(text, absl::StrCat("ends in the path of a request: leave ", request, " out"));
   absl::string_view digits;
   if (absl::Status split = SplitHost(text, authority, url.address.host, digits); !split.ok()) return split;
   url.address.port = url.tls ? 443 : 80;

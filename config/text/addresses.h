@@ -49,8 +49,8 @@ struct EngineUrl {
 };
 
 // "http[s]://host[:port][/base]", port 80 or 443 by default, or "unix:/path" for plain HTTP over a unix socket. A
-// trailing /v1 is no part of the base path: the paths of an engine begin with it. User names, queries and fragments are
-// errors.
+// trailing /v1 is no part of the base path: the paths of an engine begin with it. User names, queries, fragments and
+// the path of a request are errors.
 absl::StatusOr<EngineUrl> ParseEngineUrl(absl::string_view text);
 
 // Requests to the engine would come to the listener: the same socket, or the same port of the same host. All addresses

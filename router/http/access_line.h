@@ -70,7 +70,11 @@ class AccessLine {
     entry_.tenant = std::move(record_.tenant);
     entry_.replica = std::move(record_.replica);
     entry_.reason = std::move(record_.reason);
-    if (record_.prompt > Tokens(0)) entry_.prompt = record_.prompt;
+    if (record_.prompt > Tokens(0)) {
+      entry_.prompt = record_.prompt;
+    } else if (const Tokens estimate = record_.ComputedPrompt(); estimate > Tokens(0)) {
+      entry_.prompt_estimate = estimate;
+    }
     if (record_.output > Tokens(0)) entry_.output = record_.output;
     entry_.waited = record_.queue_wait;
     entry_.ttft = record_.ttft;

@@ -137,8 +137,9 @@ bool ClientConnection::TakeAddress(const ProxyHeader& header) {
   Edge& edge = loop_.edge();
   if (header.state == ProxyHeader::State::kBad) {
     edge.telemetry->OnBadInput(BadInput::kProxyHeader);
-    const bool told = edge.denied_lines.Allow(Now());
-    if (told) LogError(LabelOf(BadInput::kProxyHeader), absl::StrCat("bad PROXY header: ", header.fault));
+    const auto suppressed = edge.proxy_lines.Take(Now());
+    const std::string fault = absl::StrCat("bad PROXY header: ", header.fault);
+    if (suppressed) LogError(LabelOf(BadInput::kProxyHeader), fault, *suppressed);
   }
   if (header.state != ProxyHeader::State::kDone) return false;
   if (!header.client) return true;
@@ -215,13 +216,14 @@ bool ClientConnection::AdmitBody() {
   return true;
 }
 
-void ClientConnection::LogError(absl::string_view reason, absl::string_view message) {
+void ClientConnection::LogError(absl::string_view reason, absl::string_view message, int64_t suppressed) {
   if (loop_.edge().log == nullptr) return;
   DecisionEntry entry;
   entry.kind = DecisionEntry::Kind::kError;
   if (peer().known()) entry.client = peer().address.to_string();
   entry.reason = std::string(reason);
   entry.message = std::string(message);
+  entry.suppressed = suppressed;
   loop_.edge().log->Write(std::move(entry));
 }
 

@@ -9,6 +9,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -85,7 +86,7 @@ class ClientConnection final : public LoopConnection, public ClientChannel {
   // The rest of the connection, in HTTP/2.
   boost::asio::awaitable<void> ServeHttp2();
   boost::asio::awaitable<void> Linger();
-  void LogError(absl::string_view reason, absl::string_view message);
+  void LogError(absl::string_view reason, absl::string_view message, int64_t suppressed = 0);
   void MarkGone();
   // The time of a wait for room is over. It goes on where the client took bytes meanwhile.
   void OnWriteDeadline();

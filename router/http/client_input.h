@@ -44,7 +44,7 @@ class ClientInput final : private ClientSocket::InputWaiter {
     Manner manner;
     uint64_t peer = 0;  // The account of buffered bytes until a key is known.
     // The largest body of a request with this head; null: limits.max_body.
-    std::function<size_t(const RequestHead&)> max_body = nullptr;
+    std::function<BodyBound(const RequestHead&)> max_body = nullptr;
   };
   // `on_gone` runs when the client leaves during a watch.
   ClientInput(EventLoop& loop, ClientSocket& socket, const LimitsConfig& limits, Options options,

@@ -87,12 +87,13 @@ Listener::Listener(EventLoop& home, std::vector<EventLoop*> loops, Options optio
 absl::Status Listener::Bind(absl::string_view address) {
   absl::StatusOr<ListenAddress> parsed = ParseListen(address);
   if (!parsed.ok()) return absl::InvalidArgumentError(absl::StrCat("listen: ", parsed.status().message()));
+  if (parsed->socket_path.empty() && parsed->tcp.host.empty()) parsed->tcp.host = "0.0.0.0";
   address_ = parsed->Text();
   if (!parsed->socket_path.empty()) {
     const asio::local::stream_protocol::endpoint endpoint(parsed->socket_path);
     return Open(endpoint, parsed->socket_path);
   }
-  const std::string host = parsed->tcp.host.empty() ? "0.0.0.0" : parsed->tcp.host;
+  const std::string& host = parsed->tcp.host;
   const std::optional<NameAnswer> found = LookUpTogether({host}, kLookUpLimit).front();
   if (!found) return absl::UnavailableError(absl::StrCat("listen: ", host, ": no name server answered in time"));
   if (found->error) return absl::InvalidArgumentError(absl::StrCat("listen: ", host, ": ", found->error.message()));

@@ -9,6 +9,8 @@
 #include "router/http/access_line.h"
 #include "router/http/batches/batch_handler.h"
 #include "router/http/body_decoding.h"
+#include "router/http/coding/gzip_client.h"
+#include "router/http/coding/gzip_encoder.h"
 #include "router/http/files/files_handler.h"
 #include "router/http/generation.h"
 #include "router/http/origin/cross_origin.h"
@@ -16,6 +18,7 @@
 #include "router/http/pages/made_aside.h"
 #include "router/http/pages/metrics_desk.h"
 #include "router/http/pages/model_desk.h"
+#include "router/live/aside/run_aside.h"
 #include "router/openai/passed/passed_route.h"
 #include "router/openai/request/body_decoder.h"
 #include "router/openai/route/routes.h"
@@ -87,12 +90,24 @@ asio::awaitable<void> AnswerVersion(Answer& answer) {
   co_await SendWhole(answer, http_status::kOk, kJson, kNoHeaders, kBody);
 }
 
-asio::awaitable<void> AnswerMetrics(EventLoop& loop, Answer& answer) {
-  MadeAside<const std::string> made(loop, answer);
+// Compressed beside the loop. A text that many scrapers share is compressed once.
+asio::awaitable<bool> Compress(EventLoop& loop, const MetricsDesk::Text& text) {
+  auto work = [text] { return !text->Coded(Gzipped).empty(); };
+  co_return co_await RunAside(loop.io(), text->plain().size(), std::move(work));
+}
+
+asio::awaitable<void> AnswerMetrics(EventLoop& loop, const ClientRequest& request, Answer& answer) {
+  MadeAside<const MetricsText> made(loop, answer);
   const auto ask = [&loop](std::function<void(MetricsDesk::Text)> done) { loop.edge().metrics->Ask(std::move(done)); };
-  const MetricsDesk::Text body = co_await made.From(ask);
-  if (body == nullptr) co_return;
-  co_await SendWhole(answer, http_status::kOk, "text/plain; version=0.0.4; charset=utf-8", kNoHeaders, *body);
+  const MetricsDesk::Text text = co_await made.From(ask);
+  if (text == nullptr) co_return;
+  bool coded = AcceptsGzip(FindHeader(request.headers, "accept-encoding"));
+  if (coded) coded = co_await Compress(loop, text);
+  HeaderList headers;
+  headers.Add("vary", "Accept-Encoding");
+  if (coded) headers.Add("content-encoding", "gzip");
+  const std::string& body = coded ? text->Coded(Gzipped) : text->plain();
+  co_await SendWhole(answer, http_status::kOk, "text/plain; version=0.0.4; charset=utf-8", headers, body);
 }
 
 // The match shares the fleet, whose configuration has the rule: a reload may replace it.
@@ -168,7 +183,7 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientChannel& client, Client
       co_await AnswerReady(loop.edge(), answer);
       break;
     case Route::kMetrics:
-      co_await AnswerMetrics(loop, answer);
+      co_await AnswerMetrics(loop, request, answer);
       break;
     case Route::kBatches:
     case Route::kBatch:
@@ -229,10 +244,11 @@ bool TakesPieces(const RequestHead& head) {
   return head.method == "POST" && MatchRoute(head.method, head.target).route == Route::kFiles;
 }
 
-size_t LargestBody(const EventLoop& loop, const RequestHead& head) {
+BodyBound LargestBody(const EventLoop& loop, const RequestHead& head) {
   const Config& config = loop.fleet()->config();
   const bool upload = loop.edge().jobs != nullptr && TakesPieces(head);
-  return static_cast<size_t>(upload ? config.state.max_file.value() + kRoomOfForm : config.limits.max_body.value());
+  if (!upload) return static_cast<size_t>(config.limits.max_body.value());
+  return {static_cast<size_t>(config.state.max_file.value()), kRoomOfForm};
 }
 
 // The frame lives as long as the request: what only some requests need is in coroutines of its own.

@@ -18,7 +18,7 @@ namespace penstock {
 std::optional<uint64_t> CallerOfBody(EventLoop& loop, const ClientChannel& client, const RequestHead& head);
 
 // The largest body of a request with this head.
-size_t LargestBody(const EventLoop& loop, const RequestHead& head);
+BodyBound LargestBody(const EventLoop& loop, const RequestHead& head);
 // The handler of the request reads its body in pieces.
 bool TakesPieces(const RequestHead& head);
 
@@ -37,7 +37,7 @@ class HttpService final : public RequestService {
   std::optional<uint64_t> CallerOfBody(const ClientChannel& client, const RequestHead& head) override {
     return penstock::CallerOfBody(loop_, client, head);
   }
-  size_t LargestBody(const RequestHead& head) override { return penstock::LargestBody(loop_, head); }
+  BodyBound LargestBody(const RequestHead& head) override { return penstock::LargestBody(loop_, head); }
   bool TakesPieces(const RequestHead& head) override { return penstock::TakesPieces(head); }
   boost::asio::awaitable<bool> Handle(ClientChannel& client, ClientRequest& request, Answer& answer) override {
     return HandleRequest(loop_, client, request, answer);

@@ -78,7 +78,8 @@ struct Edge {
   FairBudget bodies;                    // For the bytes of requests, from their reading to their end.
   FairBudget answers;                   // For the bytes of answers that their clients have not taken.
   KeyCounts keys;                       // For limits.max_requests_per_key.
-  LineSampler denied_lines;             // For lines about missing keys and bad PROXY headers.
+  LineSampler denied_lines;             // For lines about missing keys.
+  LineSampler proxy_lines;              // For lines about bad PROXY headers.
   LineSampler store_lines;              // For lines about faults of the job store.
   LineSampler handover_lines;           // For lines about prompts that no prefill replica handed over.
   LineSampler unknown_lines;            // For lines about unknown models.

@@ -1,12 +1,14 @@
 #include "router/session/session_record.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "router/session/state/preparation.h"
 #include "router/telemetry/engine_metrics.h"
+#include "router/telemetry/log/line_sampler.h"
 #include "router/tracing/begin_trace.h"
 #include "router/tracing/trace_ids.h"
 
@@ -95,6 +97,8 @@ void SessionRecord::End(RequestOutcome outcome, absl::string_view reason) {
   if (state_.answer.usage) {
     record.prompt = state_.answer.usage->prompt;
     record.output = std::max(record.output, state_.answer.usage->output);
+  } else if (state_.answer.reported) {
+    record.prompt = state_.answer.reported->prompt;
   }
   const ActiveTokenCounter& active = delivery_.active();
   record.active_tokens = active.active();
@@ -198,7 +202,7 @@ void SessionRecord::LogEnd(const RequestRecord& record) {
   entry.reason = std::string(LabelOf(record.outcome));
   entry.status = record.status;
   entry.prompt_estimate = record.prompt_estimate;
-  entry.prompt = record.prompt;
+  if (record.prompt > Tokens(0)) entry.prompt = record.prompt;
   entry.output = record.output;
   entry.waited = record.queue_wait;
   entry.total = record.total;
@@ -247,10 +251,13 @@ void SessionRecord::OnRefusal(const ApiError& error, const Refuse& refuse) {
   DecisionLog* log = LogFor(DecisionEntry::Kind::kRefuse);
   if (log == nullptr) return;
   // Anybody can cause these, as often as it likes.
-  Edge& edge = state_.loop.edge();
-  if (error.status == http_status::kUnauthorized && !edge.denied_lines.Allow(Now())) return;
-  if (error.status == http_status::kNotFound && !edge.unknown_lines.Allow(Now())) return;
+  LineSampler* sampler = nullptr;
+  if (error.status == http_status::kUnauthorized) sampler = &state_.loop.edge().denied_lines;
+  if (error.status == http_status::kNotFound) sampler = &state_.loop.edge().unknown_lines;
+  const std::optional<int64_t> suppressed = sampler != nullptr ? sampler->Take(Now()) : 0;
+  if (!suppressed) return;
   DecisionEntry entry = EntryOf(DecisionEntry::Kind::kRefuse);
+  entry.suppressed = *suppressed;
   entry.reason = error.reason;
   entry.status = state_.client().status();
   // Before the arrival at the core there is no estimate.

@@ -23,11 +23,19 @@ void EngineMetrics::StartAtZero(const ReplicaSpec& replica) {
     registry_.Counter(MetricNamed("penstock_adapter_loads_total"),
                       {{"replica", names_.ReplicaLabel(replica.name)}, {"result", std::string(result)}});
   }
-  if (!replica.sleep) return;
-  registry_.Counter(MetricNamed("penstock_false_sleeps_total"), {{"replica", names_.ReplicaLabel(replica.name)}});
+  if (replica.sleep) SleepsAtZero(replica.name);
+}
+
+void EngineMetrics::StartSleepsAtZero(absl::string_view replica) {
+  const auto lock = names_.Reading();
+  SleepsAtZero(replica);
+}
+
+void EngineMetrics::SleepsAtZero(absl::string_view replica) {
+  const std::string& label = names_.ReplicaLabel(replica);
+  registry_.Counter(MetricNamed("penstock_false_sleeps_total"), {{"replica", label}});
   for (const absl::string_view result : kSleepResultLabels) {
-    const MetricRegistry::Labels labels = {{"replica", names_.ReplicaLabel(replica.name)},
-                                           {"result", std::string(result)}};
+    const MetricRegistry::Labels labels = {{"replica", label}, {"result", std::string(result)}};
     registry_.Counter(MetricNamed("penstock_sleeps_total"), labels);
     registry_.Counter(MetricNamed("penstock_wakes_total"), labels);
   }

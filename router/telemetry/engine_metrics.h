@@ -22,6 +22,8 @@ class EngineMetrics {
 
   // A counter that nobody has seen at zero misses its first increase.
   void StartAtZero(const ReplicaSpec& replica);
+  // The replica is to sleep, although its engine may be unable to.
+  void StartSleepsAtZero(absl::string_view replica);
 
   void OnError(absl::string_view replica, EngineErrorKind kind);
   // An engine reported a count of tokens that is impossible.
@@ -51,6 +53,9 @@ class EngineMetrics {
   KvEventMetrics& kv_events() { return kv_events_; }
 
  private:
+  // Under a lock of the names.
+  void SleepsAtZero(absl::string_view replica);
+
   MetricRegistry& registry_;
   const FleetNames& names_;
   KvEventMetrics kv_events_;

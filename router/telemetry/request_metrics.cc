@@ -173,7 +173,7 @@ void RequestMetrics::Count(const Found& found, const RequestRecord& record) {
   if (found.replica != nullptr) found.replica->Increment();
   if (found.tenant == nullptr) return;
   found.tenant->outcomes[static_cast<size_t>(record.outcome)]->Increment();
-  Add(found.tenant->prompt, record.prompt.value());
+  Add(found.tenant->prompt, record.ComputedPrompt().value());
   Add(found.tenant->output, record.output.value());
   Add(found.tenant->active, record.active_tokens);
 }
@@ -185,7 +185,7 @@ void RequestMetrics::CountRequest(const RequestSeries& series, const RequestReco
                                   [&](const RefusalTraits& traits) { return traits.label == record.reason; });
     if (row != kRefusals.end()) series.refusals[static_cast<size_t>(row->refusal)]->Increment();
   }
-  Add(series.prompt, record.prompt.value());
+  Add(series.prompt, record.ComputedPrompt().value());
   Add(series.output, record.output.value());
   Add(series.active, record.active_tokens);
   Add(series.late, record.late_tokens);

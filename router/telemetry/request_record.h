@@ -33,6 +33,12 @@ struct RequestRecord {
   std::optional<Duration> ttft;        // From arrival to the first token at the client; streamed answers only.
   std::optional<Duration> tpot;        // (last - first token) / (tokens - 1).
   std::optional<Duration> total;       // From arrival to the last byte.
+
+  // The prompt tokens that an engine computed. Without usage, they are the estimate once there is output.
+  Tokens ComputedPrompt() const {
+    if (prompt > Tokens(0)) return prompt;
+    return output > Tokens(0) ? prompt_estimate : Tokens(0);
+  }
 };
 
 }  // namespace penstock

@@ -55,6 +55,7 @@ TEST(ModelsList, OddNamesAndVeryManyModelsAreLeftOut) {
   ASSERT_TRUE(list.ok());
   EXPECT_EQ(list->models.size(), kMostModels);
   EXPECT_EQ(list->left_out.size(), 4u);
+  EXPECT_EQ(list->beyond, kMostModels);
   EXPECT_EQ(list->models.front().name, "m0");
 }
 

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -67,6 +70,16 @@ TEST(LineSession, AWholeAnswerIsGathered) {
   ASSERT_EQ(arrived.size(), 1U);
   EXPECT_EQ(arrived[0].tenant, TenantId(7));
   EXPECT_EQ(arrived[0].service_class, ClassId(2));
+}
+
+TEST(LineSession, ARefusalHasItsStatusInTheRecord) {
+  LineClient client(Endpoint::kChat);
+  const ApiError error = FromRefusal(Refuse{RequestId(), Refusal::kUnknownModel, Duration(), 0, 0}, "none");
+  boost::asio::io_context loop;
+  boost::asio::co_spawn(loop, client.Error(error), boost::asio::detached);
+  loop.run();
+  EXPECT_EQ(client.status(), 404);
+  EXPECT_EQ(client.result().status, 404);
 }
 
 TEST(LineSession, AnAnswerThatCanBeContinuedIsGatheredFromAStream) {

@@ -117,6 +117,16 @@ TEST(Mistakes, ATabThatIndentsIsNamedInItsLine) {
   EXPECT_THAT(MessageOf("replicas:\n  - url: http://127.0.0.1:8000\n\t  id: c\n"), HasSubstr("f.yaml:3:1: not valid"));
 }
 
+TEST(Mistakes, AVariableInBracketsWithoutQuotesGetsThem) {
+  const std::string hint = "not valid YAML: inside of [ ] and { }, a variable needs quotes: \"${NAME}\"";
+  EXPECT_EQ(MessageOf("replicas: [{url: http://127.0.0.1:8000, key: ${HOME}}]\n"), "f.yaml:1:46: " + hint);
+  EXPECT_EQ(MessageOf("admin_keys: [${HOME}]\n"), "f.yaml:1:14: " + hint);
+  EXPECT_EQ(MessageOf("replicas:\n  - {url: http://127.0.0.1:8000,\n     key: ${HOME}}\n"), "f.yaml:3:11: " + hint);
+  for (const char* other : {"listen: [\"${HOME}\"\n", "listen: [1 # ${HOME}\n", "log: ${HOME}\nlisten: [1\n"}) {
+    EXPECT_THAT(MessageOf(other), Not(HasSubstr("needs quotes"))) << other;
+  }
+}
+
 TEST(Mistakes, AnUnsetVariableSaysWhereItIsSet) {
   EXPECT_THAT(MessageOf("replicas: [{url: http://127.0.0.1:8000, key: \"${PENSTOCK_NO_SUCH}\"}]\n"),
               HasSubstr("environment variable \"PENSTOCK_NO_SUCH\" is not set or empty; set it where penstock starts"));

@@ -89,6 +89,16 @@ TEST(Addresses, AListenerForClientsMayBeAUnixSocket) {
   EXPECT_FALSE(ParseHostPort("unix:/run/p.sock").ok()) << "simulated engines listen on TCP";
 }
 
+TEST(Addresses, AnEngineUrlThatEndsInThePathOfARequestNamesIt) {
+  for (const char* path : {"/v1/chat/completions", "/v1/completions", "/v1/models", "/api/chat"}) {
+    const auto url = ParseEngineUrl(std::string("http://host:8000") + path);
+    ASSERT_FALSE(url.ok()) << path;
+    EXPECT_EQ(url.status().message(),
+              std::string("\"http://host:8000") + path + "\" ends in the path of a request: leave " + path + " out");
+  }
+  EXPECT_EQ(ParseEngineUrl("http://host/v1/account/openai")->base_path, "/v1/account/openai");
+}
+
 TEST(Addresses, EngineUrlsAreHttpOrHttps) {
   EXPECT_EQ(ParseEngineUrl("http://host")->address, (HostPort{"host", 80}));
   EXPECT_EQ(*ParseEngineUrl("HTTP://[::1]:9001/"), (EngineUrl{{"::1", 9001}, ""}));

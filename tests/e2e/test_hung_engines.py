@@ -45,6 +45,30 @@ def test_a_frozen_engine_loses_its_stream_as_soon_as_it_is_down(folder):
             router.wait_for_count("penstock_engine_errors_total", 1, kind="hung")
 
 
+@pytest.mark.alone
+def test_requests_of_a_frozen_only_replica_wait_for_it(folder):
+    with Engine(folder, seed=5, kv_tokens=20000) as engine, Router(folder, [engine]) as router:
+        answers = []
+
+        def ask(stream):
+            body = chat("Tell me of the river.", max_tokens=300, stream=stream)
+            answers.append(send(router.address, request_bytes(body=body), timeout=60))
+
+        asking = [threading.Thread(target=ask, args=(stream,)) for stream in (True, False)]
+        for thread in asking:
+            thread.start()
+        wait_until(lambda: engine.running() == 2, 20, "both run")
+        engine.signal(signal.SIGSTOP)
+        wait_until(lambda: router.metrics().sum("penstock_replica_up") == 0, 30, "it is down")
+        assert answers == []
+        engine.signal(signal.SIGCONT)
+        for thread in asking:
+            thread.join()
+        assert [answer.status for answer in answers] == [200, 200]
+        assert all(b"error" not in answer.body for answer in answers)
+        assert router.metrics().sum("penstock_requests_total", outcome="ok") == 2
+
+
 # Before an engine's first step, the time of a prompt is a guess when its GPU is not configured.
 @pytest.mark.parametrize("known", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_a_hung_worker_behind_live_pages_loses_its_requests_and_is_on_probation(folder, known):

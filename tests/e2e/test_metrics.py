@@ -1,5 +1,6 @@
 """/metrics of a router that has served, refused and lost requests."""
 import collections
+import gzip
 import json
 import shutil
 import signal
@@ -28,6 +29,19 @@ def test_promtool_finds_nothing_to_complain_about(served):
         pytest.skip("promtool is not installed")
     checked = subprocess.run(["promtool", "check", "metrics"], input=served.metrics().text, text=True, capture_output=True)
     assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")
+
+
+def test_a_scraper_that_takes_gzip_gets_it(served):
+    def scraped(**headers):
+        return send(served.address, request_bytes("/metrics", b"", "GET", headers), "GET")
+
+    coded, plain = scraped(**{"Accept-Encoding": "gzip"}), scraped(**{"Accept-Encoding": "gzip;q=0"})
+    assert coded.headers["content-encoding"] == "gzip" and "content-encoding" not in plain.headers
+    assert coded.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
+    assert coded.headers["content-type"] == plain.headers["content-type"]
+    text = gzip.decompress(coded.body).decode()
+    assert "penstock_build_info" in text and text.count("# TYPE") == plain.body.decode().count("# TYPE")
+    assert len(coded.body) * 4 < len(plain.body)
 
 
 def test_every_metric_of_the_dashboard_that_needs_no_fault_is_there(served):

@@ -41,6 +41,7 @@ TEST(GzipEncoder, WhatItWritesReadsBack) {
     for (size_t i = 0; text.size() < size; ++i) text += std::to_string(i * 2654435761u % 1000003);
     text.resize(size);
     EXPECT_EQ(Decoded(Encoded(text), size), text) << size;
+    EXPECT_EQ(Gzipped(text), Encoded(text)) << size;
   }
 }
 

@@ -48,6 +48,13 @@ TEST(ServerLife, AnAdminListenerTakesTheStatusPagesAlong) {
   EXPECT_EQ(ReadMessage(*wire).status(), 404);
 }
 
+TEST(ServerLife, AnAddressWithoutAHostIsNamedAsEveryInterface) {
+  ScriptedEngine engine([](EngineCall&) {});
+  TestServer router({engine.url()}, [](Config& config) { config.listen = ":0"; });
+  ASSERT_TRUE(router.WaitUp());
+  EXPECT_EQ(router.server->url(), "http://0.0.0.0:" + std::to_string(router.server->port()));
+}
+
 TEST(ServerLife, ABodyThatTheEngineDoesNotTakeEndsWithItsClient) {
   Latch end;
   // Reads no more from the connection that it keeps.

@@ -225,17 +225,61 @@ TEST_F(DecisionLogFolder, AFileThatIsRemovedIsMadeAnewWithoutACall) {
 }
 
 // The limit of this process stands for a disk that is full.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &usual_), 0);
+    const rlimit small{bytes, usual_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  }
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &usual_);
+    std::signal(SIGXFSZ, before_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  void (*const before_)(int) = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit usual_{};
+};
+
+TEST_F(DecisionLogFile, AFileThatTakesNoLinesIsToldOnceUntilItTakesSomeAgain) {
+  auto made = DecisionLog::Open({.path = path_.string(), .keep_recent = 10});
+  ASSERT_TRUE(made.ok()) << made.status();
+  DecisionLog& log = **made;
+  const auto write = [&log](int lines) {
+    for (int i = 0; i < lines; ++i) {
+      log.Write({.kind = Kind::kError, .message = "line"});
+      log.Flush();
+    }
+  };
+  const CaughtStderr caught;
+  for (int64_t times = 1; times <= 2; ++times) {
+    {
+      const FullDisk disk(std::filesystem::file_size(path_));
+      write(3);
+    }
+    write(1);
+    EXPECT_EQ(log.dropped(), 3 * times);
+  }
+  std::istringstream said(caught.Text());
+  std::vector<std::string> messages;
+  for (std::string line; std::getline(said, line);) messages.push_back(json::parse(line).value("message", ""));
+  const std::string wanted = "cannot write " + path_.string() + ": File too large";
+  EXPECT_THAT(messages, ::testing::ElementsAre(wanted, wanted));
+  const auto recent = log.Recent();
+  EXPECT_TRUE(
+      std::any_of(recent.begin(), recent.end(), [&](const auto& seen) { return seen.entry.message == wanted; }));
+}
+
 TEST_F(DecisionLogFile, ALineThatWasCutStaysAloneWhenTheSameFileIsReopened) {
   auto log = Open(/*all=*/false);
-  rlimit usual{};
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);
-  const auto before = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{300, usual.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  log->Write({.kind = Kind::kError, .message = std::string(500, 'x')});
-  log->Flush();
-  setrlimit(RLIMIT_FSIZE, &usual);
-  std::signal(SIGXFSZ, before);
+  {
+    const FullDisk disk(300);
+    log->Write({.kind = Kind::kError, .message = std::string(500, 'x')});
+    log->Flush();
+  }
   log->Reopen();
   log->Write({.kind = Kind::kError, .message = "after"});
   log->Flush();

@@ -28,6 +28,13 @@ TEST(LogLine, HasTimesToTheMicrosecond) {
   EXPECT_NE(line.find("\"ttft_s\":0.123456,"), std::string::npos) << line;
 }
 
+TEST(LogLine, HasTheLinesThatWereLeftOutBeforeIt) {
+  DecisionEntry entry;
+  EXPECT_FALSE(json::parse(FormatDecision(entry, 1)).contains("suppressed"));
+  entry.suppressed = 12;
+  EXPECT_EQ(json::parse(FormatDecision(entry, 1))["suppressed"], 12);
+}
+
 TEST(LogLine, OfARequestHasItsPlaceSizesAndTimes) {
   DecisionEntry entry;
   entry.kind = Kind::kAccess;

@@ -28,6 +28,7 @@ struct Discovery {
   std::string version;
   std::vector<ServedModel> models;
   std::vector<std::string> left_out;  // The first names that it lists and that no client can ask for; harmless.
+  size_t models_beyond = 0;           // Names beyond kMostModels, which the router does not take.
   Tokens kv_tokens{0};                // The KV pool that all running requests share; the sum over ranks.
   std::vector<RankFacts> ranks;       // In rising order; empty: one pool for all.
   Tokens block{0};

@@ -9,6 +9,7 @@ absl::Status ReadServedModels(absl::string_view body, Discovery* found) {
   if (!list.ok()) return list.status();
   found->models = std::move(list->models);
   found->left_out = std::move(list->left_out);
+  found->models_beyond = list->beyond;
   return absl::OkStatus();
 }
 

@@ -38,6 +38,8 @@ absl::Status ReadOllamaTags(absl::string_view body, Discovery* found) {
       NoteLeftOut(name, &found->left_out);
     } else if (found->models.size() < kMostModels) {
       found->models.push_back(ServedModel{std::move(name), Tokens(0), "", ""});
+    } else {
+      ++found->models_beyond;
     }
   }
   return absl::OkStatus();

@@ -56,4 +56,13 @@ void GzipEncoder::Run(int flush, std::string& out) {
   } while (status == Z_OK && stream_->z.avail_out == 0);
 }
 
+std::string Gzipped(absl::string_view text) {
+  GzipEncoder encoder;
+  std::string out;
+  if (!encoder.ready()) return out;
+  while (!text.empty()) encoder.Add(text, out);
+  encoder.Finish(out);
+  return out;
+}
+
 }  // namespace penstock

@@ -35,6 +35,9 @@ class GzipEncoder {
   std::unique_ptr<Stream> stream_;
 };
 
+// The whole text in one stream, away from the loops. Empty: there was no memory for it.
+std::string Gzipped(absl::string_view text);
+
 }  // namespace penstock
 
 #endif  // PENSTOCK_ROUTER_HTTP_CODING_GZIP_ENCODER_H_

@@ -20,7 +20,7 @@ class RequestService {
   // The account of a body that is worth reading. Empty: the request is refused whatever its body says, or it has none.
   virtual std::optional<uint64_t> CallerOfBody(const ClientChannel& client, const RequestHead& head) = 0;
   // The largest body of a request with this head.
-  virtual size_t LargestBody(const RequestHead& head) = 0;
+  virtual BodyBound LargestBody(const RequestHead& head) = 0;
   // The handler of the request reads its body in pieces.
   virtual bool TakesPieces(const RequestHead& head) = 0;
 

@@ -46,7 +46,7 @@ void Stream::EndHead(RequestService& service, bool ended) {
     if (caller) expected.use = in_pieces_ ? BodyUse::kPieces : BodyUse::kStored;
     expected.caller = caller.value_or(peer().account());
     expected.head = head_.bytes() + kStreamBytes;
-    expected.most = service.LargestBody(head);
+    expected.bound = service.LargestBody(head);
     expected.length = head.length;
     expected.asks = head.expects_continue && !ended;
   }

@@ -32,7 +32,7 @@ void StreamBody::Expect(const Expected& expected) {
   expected_ = expected;
   began_ = Now();
   request_.memory = FairShare(&host_.loop().edge().bodies, expected.caller);
-  if (expected.length.value_or(0) > expected.most) return Fail(TooLarge());
+  if (expected.length.value_or(0) > expected.bound.most) return Fail(TooLarge());
   if (!request_.memory.GrowTo(Size(expected.head), limits_.max_body_memory)) return Fail(NoBodyMemory());
   if (expected.use != BodyUse::kStored) return;
   if (expected.asks) host_.session().Continue(stream_);
@@ -50,7 +50,7 @@ void StreamBody::ArmDeadline() {
 
 ApiError StreamBody::TooLarge() const {
   return MakeError(ErrorName::kBodyTooLarge,
-                   absl::StrCat("The request body is larger than ", expected_.most, " bytes."));
+                   absl::StrCat("The request body is larger than ", expected_.bound.named, " bytes."));
 }
 
 void StreamBody::OnDeadline() { Fail(MakeError(ErrorName::kRequestTimeout, "The request did not arrive in time.")); }
@@ -78,7 +78,7 @@ void StreamBody::Take(absl::string_view bytes) {
   if (gone_) return;
   if (expected_.use == BodyUse::kDropped || failed_) return Drop(bytes.size());
   taken_ += bytes.size();
-  const bool allowed = taken_ <= expected_.most;
+  const bool allowed = taken_ <= expected_.bound.most;
   if (!allowed || !Store(bytes)) {
     Drop(bytes.size());
     return Fail(allowed ? NoBodyMemory() : TooLarge());
@@ -93,7 +93,7 @@ bool StreamBody::Store(absl::string_view bytes) {
   const size_t size = body.size() + bytes.size();
   if (size > body.capacity()) {
     size_t wanted = std::max({size, kFirstBlock, kGrowth * body.capacity()});
-    wanted = std::min<size_t>(wanted, std::max<size_t>(size, expected_.most));
+    wanted = std::min<size_t>(wanted, std::max<size_t>(size, expected_.bound.most));
     if (expected_.length && expected_.use == BodyUse::kStored) wanted = std::min<size_t>(wanted, *expected_.length);
     wanted = std::max(wanted, size);
     if (!request_.memory.GrowTo(Size(expected_.head + piece_.capacity() + wanted), limits_.max_body_memory)) {

@@ -25,7 +25,7 @@ class StreamBody final : public BodySource {
     BodyUse use = BodyUse::kDropped;
     uint64_t caller = 0;
     size_t head = 0;  // Bytes of the head, which the same memory holds.
-    size_t most = 0;
+    BodyBound bound{0};
     std::optional<uint64_t> length;  // As announced.
     bool asks = false;               // The client waits for leave.
   };

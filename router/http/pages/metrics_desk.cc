@@ -7,7 +7,7 @@ namespace penstock {
 MetricsDesk::MetricsDesk(EventLoop& maker)
     : making_(maker, [&maker] {
         const FleetBook& book = maker.fleet()->book;
-        return std::make_shared<const std::string>(MetricsPage(maker.edge(), book.config().limits, &book));
+        return std::make_shared<const MetricsText>(MetricsPage(maker.edge(), book.config().limits, &book));
       }) {}
 
 }  // namespace penstock

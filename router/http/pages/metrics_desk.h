@@ -7,16 +7,37 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
+#include "absl/strings/string_view.h"
 #include "router/http/pages/shared_making.h"
 
 namespace penstock {
 
+// One text of /metrics. Those who share it compress it once. Thread-safe.
+class MetricsText {
+ public:
+  using Compress = std::function<std::string(absl::string_view)>;
+
+  explicit MetricsText(std::string plain) : plain_(std::move(plain)) {}
+  const std::string& plain() const { return plain_; }
+  // The first call has `compress` work on the text; the others get the same result, and may wait for it.
+  const std::string& Coded(const Compress& compress) const {
+    std::call_once(once_, [&] { coded_ = compress(plain_); });
+    return coded_;
+  }
+
+ private:
+  const std::string plain_;
+  mutable std::once_flag once_;
+  mutable std::string coded_;
+};
+
 class MetricsDesk {
  public:
-  using Text = std::shared_ptr<const std::string>;
+  using Text = std::shared_ptr<const MetricsText>;
 
   // `maker` has a fleet before the first call of Ask.
   explicit MetricsDesk(EventLoop& maker);
@@ -26,7 +47,7 @@ class MetricsDesk {
   void Ask(std::function<void(Text)> done) { making_.Ask(std::move(done)); }
 
  private:
-  SharedMaking<std::string> making_;
+  SharedMaking<MetricsText> making_;
 };
 
 }  // namespace penstock

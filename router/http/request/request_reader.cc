@@ -150,7 +150,7 @@ RequestReader::State RequestReader::BeginBody() {
   in_body_ = true;
   request_.body = std::move(spare_body_);
   if (limits_.body_of) limits_.body = limits_.body_of(request_);
-  const BodyFraming::Limits limits{limits_.body, limits_.header};
+  const BodyFraming::Limits limits{limits_.body.most, limits_.header};
   framing_ =
       request_.chunked ? BodyFraming::InChunks(limits) : BodyFraming::OfLength(request_.length.value_or(0), limits);
   if (framing_.fault() != BodyFraming::Fault::kNone) return FailBody();
@@ -192,7 +192,7 @@ RequestReader::State RequestReader::FailBody() {
   switch (framing_.fault()) {
     case BodyFraming::Fault::kBodyTooLarge:
       return Fail(MakeError(ErrorName::kBodyTooLarge,
-                            absl::StrCat("The request body is larger than ", limits_.body, " bytes.")));
+                            absl::StrCat("The request body is larger than ", limits_.body.named, " bytes.")));
     case BodyFraming::Fault::kTrailersTooLarge:
       return Fail(MakeError(ErrorName::kHeaderTooLarge,
                             absl::StrCat("The trailers are larger than ", limits_.header, " bytes.")));

@@ -30,6 +30,15 @@ struct ClientRequest : RequestHead {
 // The way of a body that follows its head.
 enum class BodyUse : uint8_t { kStored, kDropped, kPieces };
 
+// The largest body of a request, and the bound that an error names.
+struct BodyBound {
+  // `room`: of a form beside its file; the bound is that of the file.
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  BodyBound(size_t bytes, size_t room = 0) : most(bytes + room), named(bytes) {}
+  size_t most;
+  size_t named;
+};
+
 class RequestReader {
  public:
   // A buffer or body of so many bytes is bounded by the number of connections; a larger one is in the budget.
@@ -41,12 +50,12 @@ class RequestReader {
 
   struct Limits {
     size_t header = 64 << 10;
-    size_t body = 64 << 20;
+    BodyBound body{64 << 20};
     FairBudget* memory = nullptr;  // Null: unbounded.
     Bytes all_memory{0};
     uint64_t peer = 0;  // The caller until its key is known.
-    // The largest body of a request with this head; null: `body`.
-    std::function<size_t(const RequestHead&)> body_of = nullptr;
+    // That of a request with this head; null: `body`.
+    std::function<BodyBound(const RequestHead&)> body_of = nullptr;
   };
   enum class State { kNeedMore, kHeadDone, kPiece, kDone, kFailed };
 

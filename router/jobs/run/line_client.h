@@ -43,7 +43,7 @@ class LineClient final : public Client {
   boost::asio::awaitable<bool> Error(const ApiError& error) override;
   void KeepAlive(const HeaderList&) override {}
   bool begun() const override { return status_ != 0; }
-  int status() const override { return status_; }
+  int status() const override { return error_ ? error_->status : status_; }
   bool gone() const override { return left_ || too_long_; }
   void Watch(std::function<void()> on_gone) override { on_gone_ = std::move(on_gone); }
   void Unwatch() override { on_gone_ = nullptr; }

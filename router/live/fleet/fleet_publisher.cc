@@ -4,7 +4,21 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
+#include "router/telemetry/engine_metrics.h"
+
 namespace penstock {
+namespace {
+
+void NameReplicas(const FleetBook& book, Telemetry& telemetry) {
+  const Fleet& fleet = book.fleet();
+  telemetry.SetFleet(fleet);
+  for (uint32_t i = 0; i < fleet.replicas.size(); ++i) {
+    if (book.removed(ReplicaId(i)) || !book.replica_config(ReplicaId(i)).sleep) continue;
+    telemetry.engines().StartSleepsAtZero(fleet.replicas[i].name);
+  }
+}
+
+}  // namespace
 
 std::shared_ptr<const FleetView> MakeFleetView(const FleetBook& book, std::vector<EngineAccess> engines) {
   auto view = std::make_shared<FleetView>(book);
@@ -38,7 +52,7 @@ void FleetPublisher::PublishNext() {
 }
 
 void FleetPublisher::Send(std::shared_ptr<const FleetView> view, Changes changes) {
-  control_.edge().telemetry->SetFleet(view->book.fleet());
+  NameReplicas(view->book, *control_.edge().telemetry);
   auto left = std::make_shared<std::atomic<size_t>>(loops_.size());
   const auto arrived = [this, view, left, changes = std::move(changes)] {
     if (left->fetch_sub(1) != 1) return;

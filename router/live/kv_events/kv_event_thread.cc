@@ -217,8 +217,11 @@ void KvEventThread::Count(Followed& followed) {
 }
 
 void KvEventThread::Log(const Followed& followed, const std::string& message) {
-  if (edge_.log == nullptr || !lines_.Allow(Now())) return;
+  if (edge_.log == nullptr) return;
+  const auto suppressed = lines_.Take(Now());
+  if (!suppressed) return;
   DecisionEntry entry;
+  entry.suppressed = *suppressed;
   entry.replica = followed.source.name;
   entry.message = message;
   edge_.log->Write(std::move(entry));

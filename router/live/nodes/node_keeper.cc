@@ -95,8 +95,11 @@ void NodeKeeper::Stop() {
 }
 
 void NodeKeeper::Log(const Reader& reader, absl::string_view message) const {
-  if (control_.edge().log == nullptr || !lines_.Allow(Now())) return;
+  if (control_.edge().log == nullptr) return;
+  const auto suppressed = lines_.Take(Now());
+  if (!suppressed) return;
   DecisionEntry entry;
+  entry.suppressed = *suppressed;
   entry.message =
       absl::StrCat("node ", reader.node, ", ", kExporterNames[static_cast<size_t>(reader.config.kind)], " ", message);
   control_.edge().log->Write(std::move(entry));

@@ -113,8 +113,10 @@ constexpr std::array<ErrorRow, kErrorCount> kErrors = {{
      RetryHint::kAfter, LabelOf(EngineErrorKind::kPushedBack), std::nullopt, "The engine is full."},
     EngineFault(ErrorName::kEngineOverflow, http_status::kBadGateway, EngineErrorKind::kOverflow,
                 "The engine's KV pool ran out."),
-    EngineFault(ErrorName::kEngineHung, http_status::kGatewayTimeout, EngineErrorKind::kHung,
-                "The engine went down or stopped to work while its connections stayed open."),
+    EngineFault(
+        ErrorName::kEngineHung, http_status::kGatewayTimeout, EngineErrorKind::kHung,
+        "The engine went down or stopped to work while its connections stayed open. A request that nobody else can "
+        "take waits for it and ends with `timeout`."),
     EngineFault(ErrorName::kEngineAsleep, http_status::kGatewayTimeout, EngineErrorKind::kAsleep,
                 "Somebody put the engine to sleep under the request, and it could not wait for another."),
     {ErrorName::kClientGone, http_status::kClientClosedRequest, "", "", RetryHint::kNone,
@@ -131,8 +133,9 @@ constexpr std::array<absl::string_view, kRefusalCount> kRefusalMeanings = {
     "The waiting requests are at their bound.",
     "The first token can no longer come within the TTFT goal.",
     "The request waited for the whole queue time of its class.",
-    "No replica of the model is up.",
-    "The router drains.",
+    "No replica of the model is up, or could be woken.",
+    "The router drains: the request was on its way, or could not end in time. New connections are refused without an "
+    "answer.",
     "The tenant used its tokens per minute.",
     "The tenant has as many requests as it may have at a time.",
     "No engine could load the adapter.",

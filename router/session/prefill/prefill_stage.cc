@@ -166,8 +166,11 @@ std::optional<AttemptEnd> PrefillStage::Decline(HandoverEnd end, absl::string_vi
 
 void PrefillStage::Tell() const {
   Edge& edge = state_.loop.edge();
-  if (edge.log == nullptr || !edge.handover_lines.Allow(Now())) return;
+  if (edge.log == nullptr) return;
+  const auto suppressed = edge.handover_lines.Take(Now());
+  if (!suppressed) return;
   DecisionEntry entry;
+  entry.suppressed = *suppressed;
   entry.level = LogLevel::kWarning;
   entry.replica = state_.ReplicaName();
   entry.message = absl::StrCat("prefill replica hands no cache over: ", why_);

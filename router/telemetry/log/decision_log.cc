@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -63,8 +64,9 @@ struct DecisionLog::State {
     explicit Output(const std::string& path) : file(path) {}
     LogFile file;
     bool text = false;
-    int64_t told = 0;     // Lost lines that a line reported.
-    bool failed = false;  // The newest try to open the file anew.
+    int64_t told = 0;           // Lost lines that a line reported.
+    bool failed = false;        // The newest try to open the file anew.
+    bool write_failed = false;  // The newest write.
     std::chrono::steady_clock::time_point next_try;
   };
 
@@ -79,8 +81,12 @@ struct DecisionLog::State {
   // Empty: every lost line is reported.
   std::string LostLines() const;
   void ReopenNow();
+  // Says once that the file takes no lines, until it takes some again. `error`: of the write that failed; 0: none did.
+  void OnWritten(int error);
   // Writes a notice about the log's own file where it is seen: to stderr and among the newest entries.
-  void Tell(std::string message, LogLevel of);
+  Queued Show(std::string message, LogLevel of);
+  // The same, and to the file.
+  void Tell(std::string message, LogLevel of) { WriteBatch({Show(std::move(message), of)}); }
   bool TimeToRetry() const { return output.failed && std::chrono::steady_clock::now() >= output.next_try; }
   // A reader that stands still keeps the writer, but neither another file nor the end.
   bool MayWait();
@@ -156,11 +162,21 @@ void DecisionLog::State::WriteLines(const Queued* first, size_t count) {
   for (size_t i = 0; i < count; ++i) text += Format(first[i].entry, first[i].at) + "\n";
   // Nobody could read what a removed file takes.
   const bool gone = output.failed && output.file.IsGone();
-  const size_t written = gone ? 0 : WritePatiently(output.file.descriptor(), text, [this] { return MayWait(); });
+  int error = 0;
+  const size_t written = gone ? 0
+                              : WritePatiently(
+                                    output.file.descriptor(), text, [this] { return MayWait(); }, &error);
   if (written > 0) output.file.SetTorn(text[written - 1] != '\n');
   if (written >= head) output.told = lost;
   const absl::string_view rest = absl::string_view(text).substr(std::max(written, head));
   dropped += std::count(rest.begin(), rest.end(), '\n');
+  if (!gone) OnWritten(error);
+}
+
+void DecisionLog::State::OnWritten(int error) {
+  const bool failed_before = std::exchange(output.write_failed, error != 0);
+  if (error == 0 || failed_before || options.path.empty()) return;
+  Show(absl::StrCat("cannot write ", options.path, ": ", std::strerror(error)), LogLevel::kError);
 }
 
 bool DecisionLog::State::MayWait() {
@@ -168,14 +184,14 @@ bool DecisionLog::State::MayWait() {
   return !reopen && (!stop || std::chrono::steady_clock::now() < give_up);
 }
 
-void DecisionLog::State::Tell(std::string message, LogLevel of) {
+DecisionLog::State::Queued DecisionLog::State::Show(std::string message, LogLevel of) {
   DecisionEntry entry;
   entry.level = of;
   entry.message = std::move(message);
   const double now = UnixSeconds();
   WritePatiently(STDERR_FILENO, Format(entry, now) + "\n", [] { return false; });
   recent.Add(DecisionEntry(entry), now, kMaxRecentText);
-  WriteBatch({Queued{std::move(entry), now}});
+  return {std::move(entry), now};
 }
 
 void DecisionLog::State::ReopenNow() {

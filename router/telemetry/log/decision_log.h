@@ -4,7 +4,8 @@
 // Wanted::all, requests only with Wanted::access. Write() moves the entry into a bounded queue under a short lock. A
 // writer thread formats and writes; a full queue drops the entry and counts it. A disk that is full and a reader that
 // stands still or leaves cost lines, which are counted, and nothing else. Once lines can be written again, the first
-// one says how many are lost. Thread-safe. The destructor writes the entries of the queue.
+// one says how many are lost. The first write that a file refuses is said on stderr and in Recent(). Thread-safe. The
+// destructor writes the entries of the queue.
 #ifndef PENSTOCK_ROUTER_TELEMETRY_LOG_DECISION_LOG_H_
 #define PENSTOCK_ROUTER_TELEMETRY_LOG_DECISION_LOG_H_
 

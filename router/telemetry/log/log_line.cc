@@ -71,6 +71,7 @@ Json FieldsOf(const DecisionEntry& entry) {
   Put(line, "position", entry.position);
   Put(line, "bound", entry.bound);
   Put(line, "value", entry.value);
+  if (entry.suppressed > 0) line["suppressed"] = entry.suppressed;
   Put(line, "bytes_received", entry.received);
   Put(line, "bytes_sent", entry.sent);
   Put(line, "waited_s", entry.waited);

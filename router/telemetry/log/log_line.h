@@ -51,6 +51,7 @@ struct DecisionEntry {
   std::optional<int64_t> position;  // Place in its lane, from one.
   std::optional<int64_t> bound;     // The broken bound.
   std::optional<int64_t> value;     // The value that broke it.
+  int64_t suppressed = 0;           // Lines of the reason that were left out since the last one (line_sampler.h).
   std::optional<Bytes> received;    // The body of the request.
   std::optional<Bytes> sent;        // The answer with its head.
   std::optional<Duration> waited;

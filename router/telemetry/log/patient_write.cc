@@ -22,7 +22,7 @@ ssize_t WriteSome(int file, absl::string_view text) {
 
 }  // namespace
 
-size_t WritePatiently(int file, absl::string_view text, const std::function<bool()>& go_on) {
+size_t WritePatiently(int file, absl::string_view text, const std::function<bool()>& go_on, int* error) {
   const size_t all = text.size();
   bool asked = false;
   while (!text.empty()) {
@@ -35,6 +35,7 @@ size_t WritePatiently(int file, absl::string_view text, const std::function<bool
       continue;
     }
     const bool waits = ready <= 0 || errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK;
+    if (!waits && error != nullptr) *error = errno;
     if (!waits || !go_on()) break;
     asked = true;
   }

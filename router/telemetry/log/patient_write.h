@@ -9,8 +9,9 @@
 namespace penstock {
 
 // Returns the bytes that were written. While there is no room, asks `go_on` every 20 ms, and gives up when it says no.
-// Never waits in the kernel but for a disk. A text that was given up may be written in part.
-size_t WritePatiently(int file, absl::string_view text, const std::function<bool()>& go_on);
+// Never waits in the kernel but for a disk. A text that was given up may be written in part. `error` gets the errno of
+// a write that failed.
+size_t WritePatiently(int file, absl::string_view text, const std::function<bool()>& go_on, int* error = nullptr);
 
 }  // namespace penstock
 

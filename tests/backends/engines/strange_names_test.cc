@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "backends/dialect/json_values.h"
+#include "backends/dialect/models_list.h"
 #include "backends/engines/ollama/ollama_facts.h"
 #include "backends/engines/vllm/vllm_facts.h"
 
@@ -18,6 +20,15 @@ TEST(StrangeNames, OfOllamaAreLeftOutAndTheOthersServe) {
   EXPECT_EQ(found.models[0].name, "c");
   EXPECT_TRUE(found.process_per_model);
   EXPECT_THAT(found.left_out, ElementsAre("\"a\xEF\xBF\xBD\"", "\"b?\""));
+}
+
+TEST(StrangeNames, ModelsOfOllamaBeyondTheBoundAreCounted) {
+  std::string tags;
+  for (size_t i = 0; i < kMostModels + 7; ++i) absl::StrAppend(&tags, i == 0 ? "" : ",", "{\"name\":\"m", i, "\"}");
+  Discovery found;
+  ASSERT_TRUE(ReadOllamaTags(absl::StrCat("{\"models\":[", tags, "]}"), &found).ok());
+  EXPECT_EQ(found.models.size(), kMostModels);
+  EXPECT_EQ(found.models_beyond, 7u);
 }
 
 TEST(StrangeNames, OneBrokenCharacterDoesNotHideADocument) {

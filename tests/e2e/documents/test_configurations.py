@@ -7,6 +7,7 @@ import sys
 import textwrap
 
 import pytest
+import yaml
 
 sys.path.insert(0, os.path.dirname(__file__))
 
@@ -50,6 +51,16 @@ def test_every_neighbour_has_a_configuration():
     assert {"Kubernetes", "HAMi", "MIG", "Kueue", "Volcano", "KAI", "LiteLLM", "Envoy"} == set(found)
     for name, text in found.items():
         assert blocks(text, "yaml"), name
+
+
+def test_the_pod_of_the_router_leaves_its_service_before_it_drains():
+    manifests = [list(yaml.safe_load_all(block)) for block in blocks(sections("docs/neighbours.md")["Kubernetes"], "yaml")]
+    (pod,) = [made["spec"]["template"]["spec"] for made in manifests[0] if made["kind"] == "Deployment"]
+    (router,) = pod["containers"]
+    pause = router["lifecycle"]["preStop"]["sleep"]["seconds"]
+    assert pause >= 5 and pod["terminationGracePeriodSeconds"] > pause + 60, "limits.drain_timeout is 60 s"
+    (settings,) = [yaml.safe_load(made["data"]["penstock.yaml"]) for made in manifests[0] if made["kind"] == "ConfigMap"]
+    assert settings["admin_listen"].endswith(str(router["readinessProbe"]["httpGet"]["port"]))
 
 
 @pytest.mark.skipif(not shutil.which("envoy"), reason="envoy is not installed")

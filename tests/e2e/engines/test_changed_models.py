@@ -174,3 +174,12 @@ def test_an_engine_that_was_restarted_with_another_model_is_known_again(folder):
             wait_for_models(router, "second", seconds=5)
             assert ask(router, "second").status == 200
             assert ask(router, "first").status == 404
+
+
+def test_an_engine_with_very_many_models_has_a_warning(folder):
+    with ScriptedEngine() as engine:
+        engine.pages["/v1/models"] = listed(*(f"m{i}" for i in range(1003)))
+        config = f"replicas: [{{id: a, url: {engine.url}, engine: openai}}]\n"
+        with Router(folder, config=config) as router:
+            router.wait_for_log("engine lists too many models: the last 3 are left out")
+            wait_until(lambda: len(models(router)) == 1000, 20, router.log)

@@ -47,8 +47,9 @@ def rules():
 
 def with_values(expression):
     """An expression of the dashboard with values for its variables."""
-    for variable, value in (("$__rate_interval", "10s"), ("$model", ".*"), ("$class", ".*"), ("$pool", ".*")):
-        expression = expression.replace(variable, value)
+    expression = expression.replace("$__rate_interval", "10s")
+    for variable in ("$instance", "$model", "$class", "$pool"):
+        expression = expression.replace(variable, ".*")
     assert "$" not in expression, expression
     return expression
 

@@ -51,8 +51,19 @@ def test_every_metric_exists_and_every_variable_reads_one():
     for _, title, expressions in panels():
         for expression in expressions:
             assert metrics_in(expression) and metrics_in(expression) <= known, f"{title}: {expression}"
-    asked = re.findall(r"label_values\((\w+), ", DASHBOARD.read_text())
+    asked = re.findall(r"label_values\((\w+)(?:{.*?})?, ", DASHBOARD.read_text())
     assert asked and set(asked) <= known
+
+
+def test_every_query_is_about_the_chosen_instances():
+    text = json.loads(DASHBOARD.read_text())
+    variables = {variable["name"]: variable for variable in text["templating"]["list"]}
+    assert variables["instance"]["query"]["query"] == "label_values(penstock_build_info, instance)"
+    assert variables["instance"]["multi"] and variables["instance"]["includeAll"]
+    queries = [target["expr"] for panel in text["panels"] for target in panel.get("targets", [])]
+    queries += [variables[name]["query"]["query"] for name in ("model", "class", "pool")]
+    for query in queries:
+        assert query.count('instance=~"$instance"') == len(re.findall(r"\bpenstock_\w+", query)), query
 
 
 def test_every_metric_has_a_panel():

@@ -2,11 +2,9 @@
 import datetime
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 
 import pytest
 from processes import BINARY, MODEL, Router, free_port, get, replicas, wait_until
@@ -76,6 +74,22 @@ def test_a_client_that_leaves_has_a_line_with_499(folder):
                 wait_until(lambda: engine.heads, 20, "the engine got the request")
             (line,) = access_lines(router, 1)
             assert line["status"] == 499 and line["bytes_sent"] == 0
+
+
+def test_a_client_that_leaves_a_stream_has_its_prompt_counted_by_the_estimate(folder, engine):
+    section = replicas([engine]) + "log: {access: true}\ntenants: [{name: team-a, keys: [sk-team-a]}]\n"
+    with Router(folder, config=section) as router:
+        with socket.create_connection(router.address, timeout=20) as client:
+            headers = {"Authorization": "Bearer sk-team-a"}
+            client.sendall(request_bytes(body=chat("river " * 200, max_tokens=5000, stream=True), headers=headers))
+            received = b""
+            while received.count(b"data:") < 5:
+                received += client.recv(65536)
+        (line,) = access_lines(router, 1)
+        estimate = line["prompt_tokens_estimate"]
+        assert estimate > 100 and "prompt_tokens" not in line and line["output_tokens"] > 0
+        assert router.metrics().sum("penstock_prompt_tokens_total") == estimate
+        assert router.metrics().sum("penstock_tenant_tokens_total", tenant="team-a", kind="prompt") == estimate
 
 
 def test_nobody_asked_for_the_access_log(folder, engine):
@@ -242,43 +256,3 @@ def test_a_reader_of_stderr_that_leaves_costs_lines_which_are_counted(folder, en
         wait_until(lambda: dropped(port) >= 10, 20, "lines are counted")
     finally:
         end(process)
-
-
-@pytest.fixture
-def small_disk():
-    """A file system of 64 KiB."""
-    place = tempfile.mkdtemp(prefix="penstock-disk-")
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", place], capture_output=True, text=True)
-    if mounted.returncode != 0:
-        shutil.rmtree(place)
-        pytest.skip(f"no right to mount: {mounted.stderr.strip()}")
-    yield place
-    subprocess.run(["umount", "--lazy", place], check=False)
-    shutil.rmtree(place, ignore_errors=True)
-
-
-def test_a_full_disk_costs_lines_and_they_go_on_when_there_is_room(folder, engine, small_disk):
-    log = os.path.join(small_disk, "router.log")
-    filler = os.path.join(small_disk, "filler")
-    section = replicas([engine]) + f"log: {{path: {log}, access: true, all_decisions: true}}\n"
-    with Router(folder, config=section) as router:
-        with open(filler, "wb", buffering=0) as file:
-            try:
-                while file.write(b"x" * 512):
-                    pass
-            except OSError:
-                pass
-        burst(router.port, 60)  # Fills what the page of the log has left.
-        wait_until(lambda: router.metrics().sum("penstock_log_lines_dropped_total") > 0, 20, "lines are counted")
-        os.unlink(filler)
-        burst(router.port, 5)
-        wait_until(lambda: "lines of the log are lost" in open(log).read(), 20, lambda: open(log).read()[-2000:])
-        whole = 0
-        for line in open(log).read().splitlines():
-            try:
-                json.loads(line)
-                whole += 1
-            except ValueError:
-                whole -= 1
-        # One line at most is cut: the one that met the end of the disk.
-        assert whole >= len(open(log).read().splitlines()) - 2

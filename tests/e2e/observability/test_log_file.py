@@ -4,10 +4,11 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 
 import pytest
 from processes import BINARY, ROOT, Router, free_port, replicas, wait_until
-from test_log import ask
+from test_log import ask, burst
 
 
 @pytest.mark.parametrize("log", ["own.yaml", "server.key", "state/jobs.db", "link"])
@@ -60,3 +61,44 @@ def test_a_log_that_cannot_be_opened_anew_is_told_counted_and_tried_again(folder
         ask(router)
         wait_until(lambda: '"event":"access"' in (own / "log").read_text(), 20, (own / "log").read_text)
         assert "lines of the log are lost" in (own / "log").read_text()
+
+
+@pytest.fixture
+def small_disk():
+    """A file system of 64 KiB."""
+    place = tempfile.mkdtemp(prefix="penstock-disk-")
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", place], capture_output=True, text=True)
+    if mounted.returncode != 0:
+        shutil.rmtree(place)
+        pytest.skip(f"no right to mount: {mounted.stderr.strip()}")
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=False)
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def test_a_full_disk_costs_lines_and_they_go_on_when_there_is_room(folder, engine, small_disk):
+    log = os.path.join(small_disk, "router.log")
+    filler = os.path.join(small_disk, "filler")
+    section = replicas([engine]) + f"log: {{path: {log}, access: true, all_decisions: true}}\n"
+    with Router(folder, config=section) as router:
+        with open(filler, "wb", buffering=0) as file:
+            try:
+                while file.write(b"x" * 512):
+                    pass
+            except OSError:
+                pass
+        burst(router.port, 60)  # Fills what the page of the log has left.
+        wait_until(lambda: router.metrics().sum("penstock_log_lines_dropped_total") > 0, 20, "lines are counted")
+        router.wait_for_log(f"cannot write {log}: No space left on device")
+        os.unlink(filler)
+        burst(router.port, 5)
+        wait_until(lambda: "lines of the log are lost" in open(log).read(), 20, lambda: open(log).read()[-2000:])
+        whole = 0
+        for line in open(log).read().splitlines():
+            try:
+                json.loads(line)
+                whole += 1
+            except ValueError:
+                whole -= 1
+        # One line at most is cut: the one that met the end of the disk.
+        assert whole >= len(open(log).read().splitlines()) - 2

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "router/live/event_loop.h"
@@ -47,7 +48,7 @@ TEST_F(MetricsDeskTest, NoTextIsMadeOnTheThreadOfTheAsker) {
   Ask();
   EXPECT_TRUE(texts_.empty());
   AwaitTexts(1);
-  EXPECT_THAT(*texts_[0], HasSubstr("penstock_build_info"));
+  EXPECT_THAT(texts_[0]->plain(), HasSubstr("penstock_build_info"));
 }
 
 TEST_F(MetricsDeskTest, ScrapesThatWaitTogetherShareOneText) {
@@ -57,14 +58,25 @@ TEST_F(MetricsDeskTest, ScrapesThatWaitTogetherShareOneText) {
   EXPECT_EQ(texts_[0], texts_[1]);
 }
 
+TEST_F(MetricsDeskTest, ScrapesThatShareATextCompressItOnce) {
+  Ask();
+  Ask();
+  AwaitTexts(2);
+  int times = 0;
+  const auto compress = [&times](absl::string_view text) { return std::to_string(++times) + std::string(text); };
+  EXPECT_EQ(texts_[0]->Coded(compress), "1" + texts_[0]->plain());
+  EXPECT_EQ(texts_[1]->Coded(compress), texts_[0]->Coded(compress));
+  EXPECT_EQ(times, 1);
+}
+
 TEST_F(MetricsDeskTest, AScrapeHasTheFiguresFromAfterItsCall) {
   Ask();
   AwaitTexts(1);
   telemetry_.OnConnection(true);
   Ask();
   AwaitTexts(2);
-  EXPECT_THAT(*texts_[0], HasSubstr("penstock_connections_total 0"));
-  EXPECT_THAT(*texts_[1], HasSubstr("penstock_connections_total 1"));
+  EXPECT_THAT(texts_[0]->plain(), HasSubstr("penstock_connections_total 0"));
+  EXPECT_THAT(texts_[1]->plain(), HasSubstr("penstock_connections_total 1"));
 }
 
 }  // namespace

@@ -102,5 +102,14 @@ TEST(RequestEdges, TheLimitOfABodyIsThatOfItsHead) {
   EXPECT_EQ(reader.error().status, http_status::kContentTooLarge);
 }
 
+TEST(RequestEdges, AnErrorNamesTheBoundWithoutTheRoomOfAForm) {
+  RequestReader::Limits limits;
+  limits.body_of = [](const RequestHead&) { return BodyBound(1000, 500); };
+  RequestReader reader(limits);
+  reader.Append("POST /v1/files HTTP/1.1\r\nHost: h\r\nContent-Length: 1501\r\n\r\n");
+  ASSERT_EQ(reader.Advance(), State::kFailed);
+  EXPECT_EQ(reader.error().message, "The request body is larger than 1000 bytes.");
+}
+
 }  // namespace
 }  // namespace penstock
