@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "router/jobs/store/data_file.h"
 #include "tests/jobs/store_folder.h"
 
 namespace penstock::jobs {
@@ -27,10 +26,6 @@ TEST(FileTable, AnUploadIsAFileOnceItIsCommitted) {
   EXPECT_EQ(*store->files().Read(file.id, 0, 100), "one two");
   EXPECT_EQ(*store->files().Read(file.id, 4, 2), "tw");
   EXPECT_EQ(*store->files().Read(file.id, 7, 2), "");
-  const auto open = store->files().Open(file.id);
-  ASSERT_TRUE(open.ok());
-  EXPECT_EQ(*(*open)->ReadWhole(4, 3), "two");
-  EXPECT_EQ((*open)->ReadWhole(4, 4).error().kind, JobErrorKind::kGone);
   EXPECT_THAT(folder.Names("uploads"), IsEmpty());
 }
 

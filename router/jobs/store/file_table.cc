@@ -49,7 +49,7 @@ constexpr const char* kExpiredFiles = FILE_COLUMNS
 }  // namespace
 
 FileTable::FileTable(Database& database, DataFolder& folder, const StoreLimits& limits)
-    : database_(database), folder_(folder), limits_(limits) {}
+    : database_(database), folder_(folder), limits_(limits), readers_(folder) {}
 
 JobDone FileTable::Load() {
   Query sums(database_, "SELECT COUNT(*), COALESCE(SUM(bytes), 0) FROM files");
@@ -66,7 +66,7 @@ JobResult<FileTable::Use> FileTable::UseOf(TenantId tenant, UploadId except) {
       "0) FROM batches WHERE tenant = ?1 AND ended_at IS NULL) FROM files WHERE tenant = ?1");
   sums.Bind(Column(tenant)).Bind(kRowBytes);
   if (!sums.Step()) return sums.error();
-  Use use{sums.Int(0), Bytes(sums.Int(1))};
+  Use use{sums.Int(0), Bytes(sums.Int(1)) + readers_.LeftOf(tenant)};
   for (const auto& [id, upload] : uploads_) {
     if (id == except || upload.tenant != tenant) continue;
     use.files += 1;
@@ -247,13 +247,13 @@ JobDone FileTable::RemoveRow(const StoredFile& file) {
   if (JobDone done = remove.Run(); !done.ok()) return done;
   count_ -= 1;
   bytes_ -= file.bytes;
-  return Remove(folder_.PathOf(file.id));
+  return readers_.Remove(file);
 }
 
-JobResult<std::shared_ptr<const DataFile>> FileTable::Open(absl::string_view id) {
-  auto file = DataFile::Open(folder_.PathOf(id), DataFile::Mode::kRead);
-  if (!file.ok()) return file.error();
-  return std::make_shared<const DataFile>(*std::move(file));
+JobResult<StoredFile> FileTable::BeginRead(TenantId tenant, absl::string_view id) {
+  JobResult<StoredFile> file = Find(tenant, id);
+  if (file.ok()) readers_.Begin(id);
+  return file;
 }
 
 JobResult<std::string> FileTable::Read(absl::string_view id, int64_t offset, int64_t length) {
