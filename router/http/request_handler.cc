@@ -178,7 +178,7 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientChannel& client, Client
     case Route::kBatches:
     case Route::kBatch:
     case Route::kBatchCancel:
-      co_await AnswerBatches(loop, request, match, answer);
+      co_await AnswerBatches(loop, request, match, AccountOfAddress(loop, client, request), answer);
       break;
     case Route::kFiles:
     case Route::kFile:

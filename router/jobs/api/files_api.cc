@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "router/jobs/api/file_json.h"
 #include "router/jobs/api/job_fault.h"
+#include "router/jobs/api/list_answer.h"
 #include "router/jobs/api/list_query.h"
 #include "router/jobs/api/upload_form.h"
 #include "router/jobs/worker/wall_clock.h"
@@ -136,16 +137,12 @@ asio::awaitable<Failed> FilesApi::Receive(BodySource& body, OpenUpload& upload, 
 asio::awaitable<Failed> FilesApi::List(absl::string_view target) {
   auto query = ReadListQuery(target, kFileList);
   if (ApiError* bad = std::get_if<ApiError>(&query)) co_return co_await Fail(call_, std::move(*bad));
-  auto list = [tenant = call_.tenant, query = std::get<ListQuery>(std::move(query))](JobStore& store) {
-    return store.files().List(tenant, query);
+  ListSource source = [tenant = call_.tenant](JobStore& store, const ListQuery& part) -> JobResult<ListSlice> {
+    const JobResult<ListPage<StoredFile>> page = store.files().List(tenant, part);
+    if (!page.ok()) return page.error();
+    return SliceOf(*page, FileJson);
   };
-  const JobResult<ListPage<StoredFile>> page = co_await call_.store.Call(call_.io, std::move(list));
-  if (!page.ok()) {
-    ApiError error = FaultOf(page.error(), "after");
-    co_return co_await Fail(call_, std::move(error));
-  }
-  std::string json = ListJson(*page, FileJson);
-  co_return co_await AnswerJson(call_, std::move(json));
+  co_return co_await AnswerList(call_, std::get<ListQuery>(std::move(query)), std::move(source));
 }
 
 asio::awaitable<Failed> FilesApi::Show(std::string id) {
@@ -205,7 +202,7 @@ asio::awaitable<Failed> FilesApi::SendBytes(StoredFile file) {
     auto read = [id = file.id, sent, wanted](JobStore& store) {
       return store.files().readers().Read(id, sent, wanted);
     };
-    const JobResult<std::string> bytes = co_await call_.store.Call(call_.io, std::move(read));
+    const JobResult<std::string> bytes = co_await call_.store.CallInTurn(call_.io, call_.caller, std::move(read));
     if (!bytes.ok()) {
       ApiError error = FaultOf(bytes.error(), "id");
       co_return co_await Fail(call_, std::move(error));

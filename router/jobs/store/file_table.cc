@@ -15,6 +15,8 @@ namespace {
 constexpr Bytes kSyncStep{int64_t{16} << 20};
 // A line of an open batch in the database, with its indexes.
 constexpr int64_t kRowBytes = 100;
+// The text of a file in a list, without its name.
+constexpr int64_t kTextOfFile = 200;
 // The quota is looked at again after so many bytes beyond the announced ones.
 constexpr Bytes kQuotaStep{int64_t{4} << 20};
 
@@ -198,7 +200,7 @@ JobResult<StoredFile> FileTable::Find(TenantId tenant, absl::string_view id) {
 }
 
 JobResult<ListPage<StoredFile>> FileTable::List(TenantId tenant, const ListQuery& query) {
-  int64_t place = query.newest_first ? INT64_MAX : 0;
+  int64_t place = query.behind.value_or(query.newest_first ? INT64_MAX : 0);
   if (!query.after.empty()) {
     Query cursor(database_, "SELECT sequence FROM files WHERE id = ?1 AND tenant = ?2");
     cursor.Bind(query.after).Bind(Column(tenant));
@@ -211,10 +213,15 @@ JobResult<ListPage<StoredFile>> FileTable::List(TenantId tenant, const ListQuery
   Query rows(database_, query.newest_first ? kNewestFiles : kOldestFiles);
   rows.Bind(Column(tenant)).Bind(query.purpose).Bind(place).Bind(int64_t{query.limit} + 1);
   ListPage<StoredFile> page;
-  while (rows.Step()) page.items.push_back(FileOf(rows));
+  int64_t bytes = 0;
+  while (rows.Step()) {
+    page.has_more = page.items.size() == static_cast<size_t>(query.limit) || bytes >= query.most_bytes;
+    if (page.has_more) break;
+    page.items.push_back(FileOf(rows));
+    page.place = rows.Int(7);
+    bytes += kTextOfFile + static_cast<int64_t>(page.items.back().filename.size());
+  }
   if (!rows.ok()) return rows.error();
-  page.has_more = page.items.size() > static_cast<size_t>(query.limit);
-  if (page.has_more) page.items.pop_back();
   return page;
 }
 

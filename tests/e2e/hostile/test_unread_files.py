@@ -4,6 +4,8 @@ import http.client
 import json
 import os
 import socket
+import sqlite3
+import time
 
 import pytest
 from http2.http2_client import Http2Client
@@ -111,3 +113,67 @@ def test_deleted_files_count_while_somebody_reads_them(folder, engine):
                 upload(router, b"x" * 15_000_000, "a")
         wait_until(lambda: not list((folder / "counted" / "uploads").iterdir()), 20, "the bytes are gone")
         upload(router, b"x" * 15_000_000, "a")
+
+
+def files_of(folder, router, count, name):
+    """Fills the store of a stopped router with so many rows like its newest file."""
+    with contextlib.closing(sqlite3.connect(folder / "listed" / "jobs.db")) as database:
+        row = database.execute("SELECT tenant, purpose, bytes, created_at FROM files LIMIT 1").fetchone()
+        database.executemany("INSERT INTO files(id, tenant, purpose, bytes, created_at, filename) VALUES(?, ?, ?, ?, ?, ?)",
+                             [(f"file-{i:024x}", *row, name) for i in range(count)])
+        database.commit()
+
+
+@pytest.fixture(scope="module")
+def listing(folder, engine):
+    """A router whose caller `many` has 3001 files with names that escape to six times their bytes."""
+    section = f"state: {{path: {folder}/listed}}\nlimits: {{max_answer_memory: 2MiB}}\nthreads: 1\n"
+    with Router(folder, config=replicas([engine]) + section) as router:
+        upload(router, b"x", "many", name=b"first")
+    files_of(folder, router, 3000, "\x01" * 255)
+    with Router(folder, config=replicas([engine]) + section) as router:
+        upload(router, b"x", "few")
+        yield router
+
+
+def test_a_long_list_comes_whole_in_parts(listing):
+    status, headers, read = ask(listing, "GET", "/v1/files?limit=3000", "many")
+    page = json.loads(read)
+    assert (status, headers["content-type"]) == (200, "application/json")
+    assert (len(page["data"]), page["has_more"]) == (3000, True)
+    assert (page["first_id"], page["last_id"]) == (page["data"][0]["id"], page["data"][-1]["id"])
+    assert len({file["id"] for file in page["data"]}) == 3000
+    rest = json.loads(ask(listing, "GET", f"/v1/files?after={page['last_id']}", "many")[2])
+    assert [file["filename"] for file in rest["data"]] == ["first"]
+    assert rest["has_more"] is False
+    oldest = json.loads(ask(listing, "GET", "/v1/files?order=asc", "many")[2])
+    assert [file["id"] for file in oldest["data"]] == [file["id"] for file in (page["data"] + rest["data"])[::-1]]
+    wait_until(lambda: listing.buffered() == 0, 20, "its memory is free")
+
+
+def test_lists_that_nobody_reads_stay_in_the_memory_of_answers(listing):
+    before = turned_away(listing, "answer_memory")
+    with contextlib.ExitStack() as clients:
+        for _ in range(60):
+            clients.enter_context(contextlib.closing(unread(listing, "/v1/files", "many")))
+        wait_until(lambda: turned_away(listing, "answer_memory") > before, 30, "the memory of answers is full")
+        assert listing.buffered() <= 2 * MIB
+        assert json.loads(ask(listing, "GET", "/v1/files", "few")[2])["data"]
+    wait_until(lambda: listing.buffered() == 0, 20, "the memory is free again")
+
+
+@pytest.mark.alone
+def test_lists_of_one_caller_keep_no_other_waiting_and_no_loop(listing):
+    with contextlib.ExitStack() as clients:
+        for _ in range(2):
+            client = Http2Client(listing.address, window=0)
+            clients.enter_context(contextlib.closing(client.socket))
+            for _ in range(100):
+                client.send(path="/v1/files", method="GET", headers=[("authorization", "Bearer many")])
+        for _ in range(10):
+            began = time.monotonic()
+            assert ask(listing, "GET", "/v1/files?limit=1", "few")[0] == 200
+            assert time.monotonic() - began < 1
+    with Http2Client(listing.address) as client:
+        assert len(client.ask(path="/v1/files", method="GET", headers=[("authorization", "Bearer many")]).json()["data"]) == 3001
+    assert listing.metrics().sum("penstock_loop_longest_turn_seconds") < 0.2
