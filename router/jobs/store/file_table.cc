@@ -90,14 +90,15 @@ JobDone FileTable::CheckQuota(TenantId tenant, UploadId except, Bytes more) {
 
 JobDone FileTable::CheckBytes(const Use& use, Bytes more) const {
   if (use.bytes + more <= limits_.max_bytes_per_tenant) return Done();
-  return JobError{JobErrorKind::kQuota, absl::StrCat("Your files and open batches may have ",
-                                                     limits_.max_bytes_per_tenant.value(), " bytes together, and have ",
-                                                     use.bytes.value(), ". Delete some files, or wait for a batch.")};
+  return JobError{JobErrorKind::kQuota,
+                  absl::StrCat("Your files and open batches may have ", limits_.max_bytes_per_tenant.value(),
+                               " bytes together. They have ", use.bytes.value(), ", and need ", more.value(),
+                               " more. Delete some files, or wait for a batch.")};
 }
 
-JobDone FileTable::CheckRoom(TenantId tenant) {
+JobDone FileTable::CheckRoom(TenantId tenant, Bytes more) {
   const auto use = UseOf(tenant, UploadId());
-  return use.ok() ? CheckBytes(*use, Bytes(0)) : JobDone(use.error());
+  return use.ok() ? CheckBytes(*use, more) : JobDone(use.error());
 }
 
 JobResult<UploadId> FileTable::BeginUpload(TenantId tenant, Bytes announced) {

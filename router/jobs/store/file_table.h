@@ -50,8 +50,8 @@ class FileTable {
   // At most `length` bytes from `offset`; fewer at the end of the file only. kGone: the bytes are not there.
   JobResult<std::string> Read(absl::string_view id, int64_t offset, int64_t length);
 
-  // kQuota: the files, uploads and open batches of the tenant have as many bytes as they may have.
-  JobDone CheckRoom(TenantId tenant);
+  // kQuota: the files, uploads and open batches of the tenant may not have so many more bytes.
+  JobDone CheckRoom(TenantId tenant, Bytes more = Bytes(0));
   // Removes files whose time is over, and that no open batch reads; at most `most`. The number that it removed.
   JobResult<int64_t> RemoveExpired(UnixSeconds now, int64_t most);
   // Adds the finished output of a batch as a file, in the transaction of the caller.
