@@ -20,6 +20,7 @@ StoreCaller::StoreCaller(EventLoop& loop, TenantId tenant, uint64_t address)
 
 std::optional<ApiError> StoreCaller::TakePlace() {
   if (place_.GrowTo(kPlace, kPlace * kMostReads)) return std::nullopt;
+  loop_.edge().telemetry->OnTurnedAway(TurnedAway::kStoreReads);
   return MakeError(ErrorName::kTooManyStoreReads,
                    "The router answers as many downloads and lists of files and batches as it may. Retry later.");
 }
@@ -27,9 +28,7 @@ std::optional<ApiError> StoreCaller::TakePlace() {
 void CountStoreFault(EventLoop& loop, const ApiError& error) {
   Telemetry& telemetry = *loop.edge().telemetry;
   if (error.bad_input) telemetry.OnBadInput(*error.bad_input);
-  for (const TurnedAway limit : {TurnedAway::kBodyMemory, TurnedAway::kAnswerMemory, TurnedAway::kStoreReads}) {
-    if (error.reason == LabelOf(limit)) telemetry.OnTurnedAway(limit);
-  }
+  if (error.reason == LabelOf(TurnedAway::kBodyMemory)) telemetry.OnTurnedAway(TurnedAway::kBodyMemory);
 }
 
 }  // namespace penstock

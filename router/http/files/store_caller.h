@@ -18,7 +18,8 @@ class StoreCaller {
   // `address`: the account of a caller without a tenant. The edge has a job store.
   StoreCaller(EventLoop& loop, TenantId tenant, uint64_t address);
 
-  // A download or a list takes one of the places until the end of this object. An error: there is none for the caller.
+  // A download or a list takes one of the places until the end of this object. An error: there is none for the caller,
+  // which is counted.
   std::optional<ApiError> TakePlace();
   // For one answer. The caller outlives it.
   jobs::StoreCall Call(Client& answer) { return {*loop_.edge().jobs, loop_.io(), tenant_, account_, memory_, answer}; }
@@ -31,7 +32,7 @@ class StoreCaller {
   FairShare place_;
 };
 
-// Counts the error of an answer in the metrics, where it is a fault of the client or of a limit at the door.
+// Counts the error of an answer in the metrics, where it is a fault of the client or of its body's memory.
 void CountStoreFault(EventLoop& loop, const ApiError& error);
 
 }  // namespace penstock

@@ -196,7 +196,7 @@ asio::awaitable<Failed> FilesApi::SendBytes(StoredFile file) {
   for (int64_t sent = 0; sent < file.bytes.value();) {
     const int64_t wanted = NextPiece(file.bytes.value() - sent);
     if (wanted == 0) {
-      ApiError error = NoRoom();
+      ApiError error = NoRoom(call_);
       co_return co_await Fail(call_, std::move(error));
     }
     auto read = [id = file.id, sent, wanted](JobStore& store) {

@@ -58,7 +58,7 @@ asio::awaitable<Failed> AnswerList(StoreCall call, ListQuery query, ListSource s
       room = call.memory.Hold(part.size());
     }
     if (!room) {
-      ApiError error = NoRoom();
+      ApiError error = NoRoom(call);
       co_return co_await Fail(call, std::move(error));
     }
     if (first && ended) co_return co_await AnswerJson(call, std::move(part));

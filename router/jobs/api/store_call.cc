@@ -12,7 +12,7 @@ asio::awaitable<Failed> Fail(StoreCall call, ApiError error) {
 
 asio::awaitable<Failed> AnswerJson(StoreCall call, std::string json) {
   if (!call.memory.Hold(json.size())) {
-    ApiError error = NoRoom();
+    ApiError error = NoRoom(call);
     co_return co_await Fail(call, std::move(error));
   }
   const HeaderList none;
@@ -20,7 +20,8 @@ asio::awaitable<Failed> AnswerJson(StoreCall call, std::string json) {
   co_return std::nullopt;
 }
 
-ApiError NoRoom() {
+ApiError NoRoom(const StoreCall& call) {
+  call.memory.CountRefusal();
   return MakeError(ErrorName::kNoAnswerMemory, "The router holds as many bytes of answers as it may. Retry later.");
 }
 

@@ -33,8 +33,8 @@ using Failed = std::optional<ApiError>;
 boost::asio::awaitable<Failed> Fail(StoreCall call, ApiError error);
 // The whole answer is this JSON. It is held until the client has taken it.
 boost::asio::awaitable<Failed> AnswerJson(StoreCall call, std::string json);
-// The memory of answers is full.
-ApiError NoRoom();
+// The memory of answers is full, which is counted: the client may never take the error.
+ApiError NoRoom(const StoreCall& call);
 
 inline constexpr absl::string_view kJsonType = "application/json";
 
