@@ -158,6 +158,11 @@ void CountRefusal(EventLoop& loop, const Answer& answer) {
   if (answer.refusal() != 0) loop.edge().telemetry->OnRefusal(answer.refusal());
 }
 
+// The account of a caller without a tenant.
+uint64_t AccountOfAddress(EventLoop& loop, const ClientChannel& client, const RequestHead& head) {
+  return AccountOf(AddressOfClient(loop, client, head.headers));
+}
+
 asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientChannel& client, ClientRequest& request,
                                   const RouteMatch& match, Answer& answer) {
   switch (match.route) {
@@ -188,12 +193,12 @@ asio::awaitable<void> AnswerRoute(EventLoop& loop, ClientChannel& client, Client
     case Route::kBatches:
     case Route::kBatch:
     case Route::kBatchCancel:
-      co_await AnswerBatches(loop, request, match, answer);
+      co_await AnswerBatches(loop, request, match, AccountOfAddress(loop, client, request), answer);
       break;
     case Route::kFiles:
     case Route::kFile:
     case Route::kFileContent:
-      co_await AnswerFiles(loop, request, match, client.upload(), answer);
+      co_await AnswerFiles(loop, request, match, AccountOfAddress(loop, client, request), client.upload(), answer);
       break;
     case Route::kPage:
       co_await AnswerPage(loop, client, request, match.page, answer);
@@ -237,7 +242,7 @@ std::optional<uint64_t> CallerOfBody(EventLoop& loop, const ClientChannel& clien
   const auto caller = loop.fleet()->tenants.Identify(head.headers);
   if (std::holds_alternative<ApiError>(caller)) return std::nullopt;
   const TenantId tenant = std::get<Caller>(caller).tenant;
-  return tenant == TenantId() ? AccountOf(AddressOfClient(loop, client, head.headers)) : absl::HashOf(tenant);
+  return tenant == TenantId() ? AccountOfAddress(loop, client, head) : absl::HashOf(tenant);
 }
 
 bool TakesPieces(const RequestHead& head) {

@@ -216,9 +216,11 @@ enum class TurnedAway : uint8_t {
   kKeyRequests,
   kLoop,  // No limit: the request passed this router before.
   kRealtime,
+  kStoreReads,  // Downloads and lists of the job store.
 };
-inline constexpr std::array<absl::string_view, 7> kTurnedAwayLabels = {
-    "connections", "body_memory", "answer_memory", "local_resources", "key_requests", "loop", "realtime"};
+inline constexpr std::array<absl::string_view, 8> kTurnedAwayLabels = {
+    "connections",  "body_memory", "answer_memory", "local_resources",
+    "key_requests", "loop",        "realtime",      "store_reads"};
 constexpr absl::string_view LabelOf(TurnedAway limit) { return kTurnedAwayLabels[static_cast<size_t>(limit)]; }
 
 // The bounded set of endpoints; anything else becomes "other".

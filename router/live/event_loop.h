@@ -77,6 +77,7 @@ struct Edge {
   ByteBudget delivered_text;            // For answers that may have to be continued.
   FairBudget bodies;                    // For the bytes of requests, from their reading to their end.
   FairBudget answers;                   // For the bytes of answers that their clients have not taken.
+  FairBudget store_reads;               // For downloads and lists of the job store.
   KeyCounts keys;                       // For limits.max_requests_per_key.
   LineSampler denied_lines;             // For lines about missing keys.
   LineSampler proxy_lines;              // For lines about bad PROXY headers.

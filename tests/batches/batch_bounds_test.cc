@@ -55,6 +55,38 @@ TEST(BatchBounds, ABatchWhoseOutputsPassTheBytesOfItsTenantFails) {
   EXPECT_EQ(errors[0]["code"], "batch_too_large");
 }
 
+TEST(BatchBounds, ABatchWhoseAnswersDoNotFitFailsBeforeTheyAreOnTheDisk) {
+  const std::string long_answer = R"({"id":"c1","object":"chat.completion","choices":[{"index":0,"message":)"
+                                  R"({"role":"assistant","content":")" +
+                                  std::string(20'000, 'x') + R"("},"finish_reason":"stop"}]})";
+  ScriptedEngine engine([&](EngineCall& call) { call.Answer(200, long_answer); });
+  const StoreFolder folder;
+  JobWorld job(folder, engine, 64, {.max_bytes_per_tenant = Bytes(100'000)});
+  const Batch failed = job.AwaitEnd(job.Begin(LinesUpTo(30)).key);
+  EXPECT_EQ(failed.status, BatchStatus::kFailed);
+  EXPECT_EQ(Json::parse(failed.errors)[0]["code"], "batch_too_large");
+  EXPECT_LE(folder.Bytes(failed.output_file_id).size(), 100'000u);
+}
+
+TEST(BatchBounds, ABatchWhoseLastAnswerDoesNotFitFails) {
+  ScriptedEngine engine([&](EngineCall& call) { call.Answer(200, kWholeAnswer); });
+  const StoreFolder folder;
+  JobWorld job(folder, engine, 64, {.max_bytes_per_tenant = Bytes(400)});
+  const Batch failed = job.AwaitEnd(job.Begin(LinesUpTo(1)).key);
+  EXPECT_EQ(failed.status, BatchStatus::kFailed);
+  EXPECT_EQ(Json::parse(failed.errors)[0]["code"], "batch_too_large");
+  EXPECT_EQ(failed.counts.completed, 0);
+}
+
+TEST(BatchBounds, ABatchThatExpiresWithoutRoomForItsErrorsSaysSo) {
+  ScriptedEngine engine([&](EngineCall& call) { call.wire.WaitClosed(); });
+  const StoreFolder folder;
+  JobWorld job(folder, engine, 64, {.max_bytes_per_tenant = Bytes(8000)});
+  const Batch expired = job.AwaitEnd(job.Begin(LinesUpTo(30), UnixSeconds(2)).key);
+  EXPECT_EQ(expired.status, BatchStatus::kExpired);
+  EXPECT_EQ(Json::parse(expired.errors)[0]["code"], "batch_too_large");
+}
+
 TEST(BatchBounds, ALineThatExpiresTellsItsLastRefusal) {
   ScriptedEngine engine([](EngineCall& call) { call.Answer(200, kWholeAnswer); });
   const StoreFolder folder;

@@ -73,16 +73,6 @@ TEST(BatchText, AnEndedBatchHasItsFilesTimesAndErrors) {
   EXPECT_EQ(json["request_counts"]["failed"], 1);
 }
 
-TEST(BatchText, AListNamesItsEnds) {
-  Batch second = SampleBatch();
-  second.id = "batch_2";
-  const Json json = Json::parse(BatchListJson({{SampleBatch(), second}, true}));
-  EXPECT_EQ(json["first_id"], "batch_1");
-  EXPECT_EQ(json["last_id"], "batch_2");
-  EXPECT_EQ(json["has_more"], true);
-  EXPECT_TRUE(Json::parse(BatchListJson({}))["first_id"].is_null());
-}
-
 TEST(BatchText, AnAnswerIsOneLineWhateverItsBody) {
   const std::string text = AnswerText({LineId("batch_7", 4), "mine"}, 200, "{\n  \"a\": \"b\\n\"\r\n}");
   EXPECT_EQ(text.find('\n'), text.size() - 1);

@@ -37,6 +37,23 @@ TEST(BatchTable, TheLinesOfOpenBatchesCountAgainstTheBytesOfTheirTenant) {
   EXPECT_TRUE(store->batches().Create(another, kNow).ok());
 }
 
+TEST(BatchTable, APageOfLongFaultsEndsWithOneBatchAndGoesOnBehindIt) {
+  const StoreFolder folder;
+  auto store = folder.Open();
+  const Batch first = BatchOf(*store, 1), second = BatchOf(*store, 1);
+  ASSERT_TRUE(store->batches().SetErrors(second.key, "[\"" + std::string(5000, 'x') + "\"]").ok());
+  ListQuery query{.most_bytes = 4000};
+  const auto page = store->batches().List(kTenant, query);
+  ASSERT_EQ(page->items.size(), 1u);
+  EXPECT_EQ(page->items[0].id, second.id);
+  EXPECT_TRUE(page->has_more);
+  query.behind = page->place;
+  const auto rest = store->batches().List(kTenant, query);
+  ASSERT_EQ(rest->items.size(), 1u);
+  EXPECT_EQ(rest->items[0].id, first.id);
+  EXPECT_FALSE(rest->has_more);
+}
+
 TEST(BatchTable, ABatchNeedsAnInputOfItsTenantAndPurpose) {
   const StoreFolder folder;
   auto store = folder.Open();

@@ -45,6 +45,28 @@ TEST(JobThread, ACoroutineGetsTheResultOnItsOwnLoop) {
   EXPECT_EQ(thread->use().files, 1);
 }
 
+TEST(JobThread, AReadOfOneCallerComesBeforeTheManyOfAnother) {
+  const StoreFolder folder;
+  const auto thread = OpenThread(folder);
+  asio::io_context io;
+  // The store is busy while all of them arrive.
+  std::promise<void> go;
+  thread->Post(
+      io, [&go](JobStore&) { return go.get_future().wait(), true; }, [](bool) {});
+  std::string order;
+  const auto read = [&](uint64_t caller, char name) -> asio::awaitable<void> {
+    auto work = [](JobStore&) { return true; };
+    co_await thread->CallInTurn(io, caller, std::move(work));
+    order.push_back(name);
+  };
+  for (int i = 0; i < 5; ++i) asio::co_spawn(io, read(1, 'a'), asio::detached);
+  asio::co_spawn(io, read(2, 'b'), asio::detached);
+  io.poll();
+  go.set_value();
+  io.run();
+  EXPECT_EQ(order, "abaaaa");
+}
+
 TEST(JobThread, AnswersOfManyLinesAreAllToldOnceTheyAreDurable) {
   const StoreFolder folder;
   const auto thread = OpenThread(folder);

@@ -62,6 +62,39 @@ TEST(LineTable, AStoredAnswerIsInTheOutputOnce) {
   EXPECT_EQ(*store->lines().StoreAnswers(std::vector{AnswerOf(batch, 3)}), 0) << "the batch has ended";
 }
 
+LineAnswer LongAnswer(const Batch& batch, int64_t number, size_t bytes, bool failed = false) {
+  LineAnswer answer = AnswerOf(batch, number, failed);
+  answer.text.assign(bytes, 'x');
+  return answer;
+}
+
+TEST(LineTable, AnswersBeyondTheBytesOfTheirTenantAreNotStored) {
+  const StoreFolder folder;
+  auto store = folder.Open({.max_bytes_per_tenant = Bytes(1303)});  // The input, three lines and 1000 bytes.
+  const Batch batch = BatchOf(*store, 3);
+  (void)store->lines().Claim(batch.key, 3);
+  EXPECT_EQ(*store->lines().StoreAnswers(std::vector{LongAnswer(batch, 1, 600)}), 1);
+  const auto refused =
+      store->lines().StoreAnswers(std::vector{LongAnswer(batch, 2, 300), LongAnswer(batch, 3, 300, true)});
+  EXPECT_EQ(refused.error().kind, JobErrorKind::kQuota);
+  EXPECT_EQ(store->batches().Find(batch.key)->counts, (LineCounts{3, 1, 0}));
+  EXPECT_EQ(*store->lines().StoreAnswers(std::vector{LongAnswer(batch, 2, 400)}), 1);
+  const Batch failed = *store->batches().Finish(batch.key, BatchStatus::kFailed, kNow);
+  EXPECT_EQ(folder.Bytes(failed.output_file_id).size(), 1000u);
+}
+
+TEST(LineTable, OpenBatchesOfOneTenantShareItsBytes) {
+  const StoreFolder folder;
+  auto store = folder.Open({.max_bytes_per_tenant = Bytes(1202)});  // Two inputs, two lines and 1000 bytes.
+  const Batch a = BatchOf(*store, 1), b = BatchOf(*store, 1);
+  const std::vector<LineAnswer> both = {LongAnswer(a, 1, 600), LongAnswer(b, 1, 600)};
+  EXPECT_EQ(store->lines().StoreAnswers(both).error().kind, JobErrorKind::kQuota);
+  EXPECT_EQ(*store->lines().StoreAnswers(std::vector{both[0]}), 1);
+  EXPECT_EQ(store->lines().StoreAnswers(std::vector{both[1]}).error().kind, JobErrorKind::kQuota);
+  EXPECT_EQ(*store->lines().StoreAnswers(std::vector{LongAnswer(b, 1, 400)}), 1);
+  EXPECT_EQ(store->files().BeginUpload(kTenant, Bytes(1)).error().kind, JobErrorKind::kQuota);
+}
+
 // The model of a batch behind one call of Add for each list.
 std::string ModelAfter(const std::vector<std::vector<std::string>>& slices) {
   const StoreFolder folder;

@@ -5,9 +5,12 @@
 
 #include "router/jobs/api/file_json.h"
 #include "router/jobs/api/job_fault.h"
+#include "router/jobs/api/list_answer.h"
 
 namespace penstock::jobs {
 namespace {
+
+std::string QuotedId(const StoredFile& file) { return JsonQuote(file.id); }
 
 std::string FaultOf(absl::string_view target) {
   const auto query = ReadListQuery(target, kFileList);
@@ -41,13 +44,28 @@ TEST(FileJson, AFileIsOpenAIsObject) {
   EXPECT_NE(FileJson(file).find(R"("expires_at":9)"), std::string::npos);
 }
 
-TEST(FileJson, AListNamesItsEnds) {
+TEST(ListText, AListNamesItsEnds) {
   ListPage<StoredFile> page;
-  EXPECT_EQ(ListJson(page, FileJson), R"({"object":"list","data":[],"first_id":null,"last_id":null,"has_more":false})");
+  EXPECT_EQ(ListText().Next(SliceOf(page, FileJson), true),
+            R"({"object":"list","data":[],"first_id":null,"last_id":null,"has_more":false})");
   page.items = {{.id = "a"}, {.id = "b"}};
   page.has_more = true;
-  const std::string json = ListJson(page, [](const StoredFile& file) { return JsonQuote(file.id); });
+  const std::string json = ListText().Next(SliceOf(page, QuotedId), true);
   EXPECT_EQ(json, R"({"object":"list","data":["a","b"],"first_id":"a","last_id":"b","has_more":true})");
+}
+
+TEST(ListText, TheSlicesOfAListAreOneText) {
+  ListText text;
+  ListPage<StoredFile> page;
+  page.has_more = true;
+  std::string json;
+  for (const char* id : {"a", "b", "c"}) {
+    page.items = {{.id = id}};
+    json += text.Next(SliceOf(page, QuotedId), false);
+  }
+  // The rest was deleted meanwhile.
+  json += text.Next(SliceOf(ListPage<StoredFile>(), QuotedId), true);
+  EXPECT_EQ(json, R"({"object":"list","data":["a","b","c"],"first_id":"a","last_id":"c","has_more":false})");
 }
 
 TEST(JobFault, AFaultOfTheStoreKeepsPathsFromTheClient) {

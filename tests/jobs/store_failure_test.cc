@@ -74,7 +74,7 @@ TEST(StoreFailure, WhatIsNoRegularFileIsGoneAtOnce) {
   const std::string path = folder.path() + "/files/" + file.id;
   const auto expect_gone = [&] {
     EXPECT_EQ(store->files().Read(file.id, 0, 5).error().kind, JobErrorKind::kGone);
-    EXPECT_EQ(store->files().Open(file.id).error().kind, JobErrorKind::kGone);
+    EXPECT_EQ(store->files().readers().Read(file.id, 0, 5).error().kind, JobErrorKind::kGone);
     EXPECT_EQ(DataFile::Open(path, DataFile::Mode::kWrite).error().kind, JobErrorKind::kGone);
     std::filesystem::remove(path);
   };

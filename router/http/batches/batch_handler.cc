@@ -7,11 +7,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "router/http/files/store_caller.h"
 #include "router/jobs/api/job_fault.h"
+#include "router/jobs/api/list_answer.h"
 #include "router/jobs/api/list_query.h"
 #include "router/jobs/batch/batch_request.h"
 #include "router/jobs/batch/batch_text.h"
-#include "router/jobs/worker/job_thread.h"
 #include "router/jobs/worker/wall_clock.h"
 
 namespace penstock {
@@ -21,14 +22,17 @@ namespace {
 
 constexpr absl::string_view kJson = "application/json";
 
-asio::awaitable<void> Fail(EventLoop& loop, Client& answer, const ApiError& error) {
-  if (error.bad_input) loop.edge().telemetry->OnBadInput(*error.bad_input);
-  co_await answer.Error(error);
-}
+using jobs::Failed;
 
-asio::awaitable<void> Send(Client& answer, std::string json) {
-  const HeaderList none;
-  co_await SendWhole(answer, http_status::kOk, kJson, none, json);
+// A batch as its client gets it, made on the store's thread: its faults may be long.
+struct ShownBatch {
+  jobs::BatchKey key;
+  std::string json;
+};
+
+jobs::JobResult<ShownBatch> Shown(const jobs::JobResult<jobs::Batch>& batch) {
+  if (!batch.ok()) return batch.error();
+  return ShownBatch{batch->key, jobs::BatchJson(*batch)};
 }
 
 // `param`: the parameter that has something that is not there, or is no good.
@@ -37,14 +41,11 @@ ApiError FaultIn(const jobs::JobError& error, absl::string_view param) {
   return jobs::FaultOf(error, of_param ? param : "");
 }
 
-asio::awaitable<void> SendBatch(EventLoop& loop, Client& answer, const jobs::JobResult<jobs::Batch>& batch,
-                                absl::string_view param = "") {
-  if (batch.ok()) {
-    co_await Send(answer, jobs::BatchJson(*batch));
-  } else {
-    const ApiError error = FaultIn(batch.error(), param);
-    co_await Fail(loop, answer, error);
-  }
+asio::awaitable<Failed> SendBatch(jobs::StoreCall call, jobs::JobResult<ShownBatch> batch,
+                                  absl::string_view param = "") {
+  if (batch.ok()) co_return co_await jobs::AnswerJson(call, std::move(batch->json));
+  ApiError error = FaultIn(batch.error(), param);
+  co_return co_await jobs::Fail(call, std::move(error));
 }
 
 jobs::NewBatch NewBatchOf(const Caller& caller, jobs::BatchRequest request) {
@@ -73,22 +74,26 @@ std::optional<ApiError> CheckForm(const ClientRequest& request) {
   return MakeError(ErrorName::kBodyTooLarge, absl::StrCat("The body of a batch may have ", kMaxBatchBody, " bytes."));
 }
 
-asio::awaitable<void> Create(EventLoop& loop, const ClientRequest& request, const Caller& caller, Client& answer) {
-  if (const std::optional<ApiError> bad = CheckForm(request)) co_return co_await Fail(loop, answer, *bad);
+asio::awaitable<Failed> Create(EventLoop& loop, const ClientRequest& request, const Caller& caller,
+                               jobs::StoreCall call) {
+  std::optional<ApiError> bad = CheckForm(request);
+  if (bad) co_return co_await jobs::Fail(call, *std::move(bad));
   std::variant<jobs::BatchRequest, ApiError> read = jobs::ReadBatchRequest(request.body.view());
-  if (const ApiError* bad = std::get_if<ApiError>(&read)) co_return co_await Fail(loop, answer, *bad);
+  if (ApiError* fault = std::get_if<ApiError>(&read)) co_return co_await jobs::Fail(call, std::move(*fault));
   auto work = [batch = NewBatchOf(caller, std::get<jobs::BatchRequest>(std::move(read)))](jobs::JobStore& store) {
-    return store.batches().Create(batch, jobs::WallSeconds());
+    return Shown(store.batches().Create(batch, jobs::WallSeconds()));
   };
-  const jobs::JobResult<jobs::Batch> made = co_await loop.edge().jobs->Call(loop.io(), std::move(work));
+  jobs::JobResult<ShownBatch> made = co_await call.store.Call(call.io, std::move(work));
   if (made.ok()) loop.edge().on_batch(made->key);
-  co_await SendBatch(loop, answer, made, "input_file_id");
+  co_return co_await SendBatch(call, std::move(made), "input_file_id");
 }
 
-asio::awaitable<void> Show(EventLoop& loop, std::string id, TenantId tenant, Client& answer) {
-  auto work = [tenant, id = std::move(id)](jobs::JobStore& store) { return store.batches().Find(tenant, id); };
-  const jobs::JobResult<jobs::Batch> found = co_await loop.edge().jobs->Call(loop.io(), std::move(work));
-  co_await SendBatch(loop, answer, found);
+asio::awaitable<Failed> Show(std::string id, jobs::StoreCall call) {
+  auto work = [tenant = call.tenant, id = std::move(id)](jobs::JobStore& store) {
+    return Shown(store.batches().Find(tenant, id));
+  };
+  jobs::JobResult<ShownBatch> found = co_await call.store.Call(call.io, std::move(work));
+  co_return co_await SendBatch(call, std::move(found));
 }
 
 // A batch that is being cancelled already stays so.
@@ -103,26 +108,37 @@ jobs::JobResult<jobs::Batch> CancelIn(jobs::JobStore& store, TenantId tenant, co
   return store.batches().SetStatus(found->key, jobs::BatchStatus::kCancelling, jobs::WallSeconds());
 }
 
-asio::awaitable<void> Cancel(EventLoop& loop, std::string id, TenantId tenant, Client& answer) {
-  auto work = [tenant, id = std::move(id)](jobs::JobStore& store) { return CancelIn(store, tenant, id); };
-  const jobs::JobResult<jobs::Batch> cancelled = co_await loop.edge().jobs->Call(loop.io(), std::move(work));
+asio::awaitable<Failed> Cancel(EventLoop& loop, std::string id, jobs::StoreCall call) {
+  auto work = [tenant = call.tenant, id = std::move(id)](jobs::JobStore& store) {
+    return Shown(CancelIn(store, tenant, id));
+  };
+  jobs::JobResult<ShownBatch> cancelled = co_await call.store.Call(call.io, std::move(work));
   if (cancelled.ok()) loop.edge().on_batch(cancelled->key);
-  co_await SendBatch(loop, answer, cancelled);
+  co_return co_await SendBatch(call, std::move(cancelled));
 }
 
-asio::awaitable<void> List(EventLoop& loop, const ClientRequest& request, TenantId tenant, Client& answer) {
+asio::awaitable<Failed> List(const ClientRequest& request, StoreCaller& caller, jobs::StoreCall call) {
   std::variant<jobs::ListQuery, ApiError> query = jobs::ReadListQuery(request.target, jobs::kBatchList);
-  if (const ApiError* bad = std::get_if<ApiError>(&query)) co_return co_await Fail(loop, answer, *bad);
-  auto work = [tenant, wanted = std::get<jobs::ListQuery>(std::move(query))](jobs::JobStore& store) {
-    return store.batches().List(tenant, wanted);
+  if (ApiError* bad = std::get_if<ApiError>(&query)) co_return co_await jobs::Fail(call, std::move(*bad));
+  std::optional<ApiError> full = caller.TakePlace();
+  if (full) co_return co_await jobs::Fail(call, *std::move(full));
+  jobs::ListSource source = [tenant = call.tenant](jobs::JobStore& store,
+                                                   const jobs::ListQuery& part) -> jobs::JobResult<jobs::ListSlice> {
+    const jobs::JobResult<jobs::ListPage<jobs::Batch>> page = store.batches().List(tenant, part);
+    if (!page.ok()) return page.error();
+    return jobs::SliceOf(*page, jobs::BatchJson);
   };
-  const jobs::JobResult<jobs::ListPage<jobs::Batch>> page = co_await loop.edge().jobs->Call(loop.io(), std::move(work));
-  if (page.ok()) {
-    co_await Send(answer, jobs::BatchListJson(*page));
-  } else {
-    const ApiError error = FaultIn(page.error(), "after");
-    co_await Fail(loop, answer, error);
-  }
+  co_return co_await jobs::AnswerList(call, std::get<jobs::ListQuery>(std::move(query)), std::move(source));
+}
+
+asio::awaitable<Failed> Dispatch(EventLoop& loop, const ClientRequest& request, const RouteMatch& match,
+                                 const Caller& caller, StoreCaller& store, Client& answer) {
+  const jobs::StoreCall call = store.Call(answer);
+  std::string id = match.id;
+  if (match.route == Route::kBatch) co_return co_await Show(std::move(id), call);
+  if (match.route == Route::kBatchCancel) co_return co_await Cancel(loop, std::move(id), call);
+  if (request.method == "POST") co_return co_await Create(loop, request, caller, call);
+  co_return co_await List(request, store, call);
 }
 
 }  // namespace
@@ -132,23 +148,21 @@ bool TakesBatchBody(const RouteMatch& match, absl::string_view method) {
 }
 
 asio::awaitable<void> AnswerBatches(EventLoop& loop, const ClientRequest& request, const RouteMatch& match,
-                                    Client& answer) {
+                                    uint64_t address, Client& answer) {
   const std::variant<Caller, ApiError> identified = loop.fleet()->tenants.Identify(request.headers);
-  if (const ApiError* denied = std::get_if<ApiError>(&identified)) co_return co_await Fail(loop, answer, *denied);
-  if (loop.edge().jobs == nullptr) {
-    const ApiError off = jobs::JobsOff();
-    co_return co_await Fail(loop, answer, off);
-  }
-  const Caller& caller = std::get<Caller>(identified);
-  if (match.route == Route::kBatch) {
-    co_await Show(loop, match.id, caller.tenant, answer);
-  } else if (match.route == Route::kBatchCancel) {
-    co_await Cancel(loop, match.id, caller.tenant, answer);
-  } else if (request.method == "POST") {
-    co_await Create(loop, request, caller, answer);
+  Failed failed;
+  if (const ApiError* denied = std::get_if<ApiError>(&identified)) {
+    failed = *denied;
+    (void)co_await answer.Error(*denied);
+  } else if (loop.edge().jobs == nullptr) {
+    failed = jobs::JobsOff();
+    (void)co_await answer.Error(*failed);
   } else {
-    co_await List(loop, request, caller.tenant, answer);
+    const Caller& caller = std::get<Caller>(identified);
+    StoreCaller store(loop, caller.tenant, address);
+    failed = co_await Dispatch(loop, request, match, caller, store, answer);
   }
+  if (failed) CountStoreFault(loop, *failed);
 }
 
 }  // namespace penstock

@@ -5,6 +5,7 @@
 #define PENSTOCK_ROUTER_HTTP_BATCHES_BATCH_HANDLER_H_
 
 #include <boost/asio/awaitable.hpp>
+#include <cstdint>
 
 #include "absl/strings/string_view.h"
 #include "router/http/request/request_reader.h"
@@ -20,9 +21,9 @@ inline constexpr size_t kMaxBatchBody = 64 << 10;
 // The route has a body that the handler reads.
 bool TakesBatchBody(const RouteMatch& match, absl::string_view method);
 
-// kBatches, kBatch and kBatchCancel. The body is read.
+// kBatches, kBatch and kBatchCancel. The body is read. `address`: the account of a caller without a tenant.
 boost::asio::awaitable<void> AnswerBatches(EventLoop& loop, const ClientRequest& request, const RouteMatch& match,
-                                           Client& answer);
+                                           uint64_t address, Client& answer);
 
 }  // namespace penstock
 

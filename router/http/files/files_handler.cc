@@ -3,6 +3,7 @@
 #include <optional>
 #include <variant>
 
+#include "router/http/files/store_caller.h"
 #include "router/jobs/api/files_api.h"
 #include "router/jobs/api/job_fault.h"
 #include "router/multipart/multipart_scanner.h"
@@ -24,10 +25,8 @@ asio::awaitable<std::optional<ApiError>> Dispatch(jobs::FilesApi& api, const Cli
   co_return co_await api.Show(std::move(id));
 }
 
-void CountFault(EventLoop& loop, const ApiError& error) {
-  Telemetry& telemetry = *loop.edge().telemetry;
-  if (error.bad_input) telemetry.OnBadInput(*error.bad_input);
-  if (error.reason == LabelOf(TurnedAway::kBodyMemory)) telemetry.OnTurnedAway(TurnedAway::kBodyMemory);
+bool TakesPlace(const ClientRequest& request, const RouteMatch& match) {
+  return match.route == Route::kFileContent || (match.route == Route::kFiles && request.method != "POST");
 }
 
 }  // namespace
@@ -38,7 +37,7 @@ bool TakesUpload(const EventLoop& loop, const RouteMatch& match, absl::string_vi
 }
 
 asio::awaitable<void> AnswerFiles(EventLoop& loop, const ClientRequest& request, const RouteMatch& match,
-                                  BodySource& body, Client& answer) {
+                                  uint64_t address, BodySource& body, Client& answer) {
   const auto caller = loop.fleet()->tenants.Identify(request.headers);
   if (const ApiError* denied = std::get_if<ApiError>(&caller)) {
     (void)co_await answer.Error(*denied);
@@ -49,9 +48,15 @@ asio::awaitable<void> AnswerFiles(EventLoop& loop, const ClientRequest& request,
     (void)co_await answer.Error(off);
     co_return;
   }
-  jobs::FilesApi api(*loop.edge().jobs, loop.io(), std::get<Caller>(caller).tenant, answer);
-  const std::optional<ApiError> failed = co_await Dispatch(api, request, match, body);
-  if (failed) CountFault(loop, *failed);
+  StoreCaller store(loop, std::get<Caller>(caller).tenant, address);
+  std::optional<ApiError> failed = TakesPlace(request, match) ? store.TakePlace() : std::nullopt;
+  if (failed) {
+    (void)co_await answer.Error(*failed);
+  } else {
+    jobs::FilesApi api(store.Call(answer));
+    failed = co_await Dispatch(api, request, match, body);
+  }
+  if (failed) CountStoreFault(loop, *failed);
 }
 
 }  // namespace penstock

@@ -20,9 +20,9 @@ inline constexpr int64_t kRoomOfForm = 64 << 10;
 // The body of such an upload is worth reading.
 bool TakesUpload(const EventLoop& loop, const RouteMatch& match, absl::string_view content_type);
 
-// `body`: of this request, where it is an upload.
+// `address`: the account of a caller without a tenant. `body`: of this request, where it is an upload.
 boost::asio::awaitable<void> AnswerFiles(EventLoop& loop, const ClientRequest& request, const RouteMatch& match,
-                                         BodySource& body, Client& answer);
+                                         uint64_t address, BodySource& body, Client& answer);
 
 }  // namespace penstock
 

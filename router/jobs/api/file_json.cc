@@ -1,5 +1,7 @@
 #include "router/jobs/api/file_json.h"
 
+#include "absl/strings/str_cat.h"
+
 namespace penstock::jobs {
 
 std::string FileJson(const StoredFile& file) {

@@ -2,32 +2,27 @@
 //
 // The body of an upload goes to the disk piece by piece: the next piece is read once the store has the one before. So
 // an upload holds two pieces of memory, and a slow disk slows its own clients alone. A client that leaves in the
-// middle, and an upload that fails, leave nothing behind. Runs on the loop of the request; every access to the store is
-// a call of its thread.
+// middle, and an upload that fails, leave nothing behind. A download opens its file anew for each piece, and holds one
+// piece in the memory of all answers. A file that is deleted meanwhile is sent to its end.
 #ifndef PENSTOCK_ROUTER_JOBS_API_FILES_API_H_
 #define PENSTOCK_ROUTER_JOBS_API_FILES_API_H_
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/io_context.hpp>
-#include <optional>
+#include <cstdint>
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "router/jobs/worker/job_thread.h"
+#include "router/jobs/api/store_call.h"
 #include "router/openai/request/header_rules.h"
 #include "router/session/client/body_source.h"
-#include "router/session/client/client.h"
 
 namespace penstock::jobs {
 
 class FilesApi {
  public:
-  // All outlive the object.
-  FilesApi(JobThread& store, boost::asio::io_context& io, TenantId tenant, Client& client)
-      : store_(store), io_(io), tenant_(tenant), client_(client) {}
+  explicit FilesApi(const StoreCall& call) : call_(call) {}
 
-  // Each answers the client and returns the error that it answered with, if it did.
-  using Failed = std::optional<ApiError>;
+  // Each answers the client.
   boost::asio::awaitable<Failed> Upload(const HeaderList& headers, BodySource& body);
   boost::asio::awaitable<Failed> List(absl::string_view target);
   boost::asio::awaitable<Failed> Show(std::string id);
@@ -37,17 +32,15 @@ class FilesApi {
 
  private:
   class OpenUpload;
+  class OpenRead;
 
-  // Reads the body into the upload. Nullopt: all of it is there, or the client left (client_.gone()).
+  // Reads the body into the upload. Nullopt: all of it is there, or the client left (client.gone()).
   boost::asio::awaitable<Failed> Receive(BodySource& body, OpenUpload& upload, std::string boundary);
   boost::asio::awaitable<Failed> SendBytes(StoredFile file);
-  boost::asio::awaitable<Failed> Fail(ApiError error);
-  boost::asio::awaitable<Failed> Answer(std::string json);
+  // The bytes of the next piece, which are held from now on: many while the memory of answers has room. 0: it has none.
+  int64_t NextPiece(int64_t left);
 
-  JobThread& store_;
-  boost::asio::io_context& io_;
-  const TenantId tenant_;
-  Client& client_;
+  const StoreCall call_;
 };
 
 }  // namespace penstock::jobs

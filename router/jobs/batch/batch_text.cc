@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "router/openai/error/api_error.h"
 
@@ -68,14 +67,6 @@ std::string BatchJson(const Batch& batch) {
       ",\"error_file_id\":", OrNull(batch.error_file_id), ",", TimesJson(batch),
       ",\"request_counts\":", CountsJson(batch.counts), ",\"usage\":", UseJson(batch.use),
       ",\"metadata\":", OrNullJson(batch.metadata), "}");
-}
-
-std::string BatchListJson(const ListPage<Batch>& page) {
-  const std::string first = page.items.empty() ? "null" : JsonQuote(page.items.front().id);
-  const std::string last = page.items.empty() ? "null" : JsonQuote(page.items.back().id);
-  const auto add = [](std::string* out, const Batch& batch) { absl::StrAppend(out, BatchJson(batch)); };
-  return absl::StrCat("{\"object\":\"list\",\"data\":[", absl::StrJoin(page.items, ",", add), "],\"first_id\":", first,
-                      ",\"last_id\":", last, ",\"has_more\":", page.has_more ? "true" : "false", "}");
 }
 
 std::string LineId(absl::string_view batch_id, int64_t number) {

@@ -11,7 +11,6 @@
 namespace penstock::jobs {
 
 std::string BatchJson(const Batch& batch);
-std::string BatchListJson(const ListPage<Batch>& page);
 
 // The id of a line in its answer and at its engine: the same in every run.
 std::string LineId(absl::string_view batch_id, int64_t number);

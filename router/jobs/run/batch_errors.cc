@@ -22,9 +22,11 @@ std::vector<std::string> ErrorsOf(absl::string_view list) {
   return errors;
 }
 
-std::string TooLargeList(const Job& job) {
-  return ListOf({BatchErrorJson({"batch_too_large", job.faults.too_large, "input_file_id", 0})});
+std::string TooLargeError(const std::string& message) {
+  return BatchErrorJson({"batch_too_large", message, "input_file_id", 0});
 }
+
+std::string TooLargeList(const Job& job) { return ListOf({TooLargeError(job.faults.too_large)}); }
 
 std::string UnreadError(const Job& job) {
   const std::string message =

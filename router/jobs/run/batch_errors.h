@@ -15,6 +15,7 @@ std::string ListOf(const std::vector<std::string>& errors);
 // The elements of such an array.
 std::vector<std::string> ErrorsOf(absl::string_view list);
 // The outputs of the batch are too large.
+std::string TooLargeError(const std::string& message);
 std::string TooLargeList(const Job& job);
 // Lines that nobody has read are in no file, so the batch itself tells of them.
 std::string UnreadError(const Job& job);

@@ -147,10 +147,10 @@ asio::awaitable<void> BatchRunner::Serve(JobPointer job) {
       co_await FailWithoutAnswers(job);
     } else if (job->batch.status == BatchStatus::kCancelling) {
       co_await Finish(job, BatchStatus::kCancelled, ListOf(job->faults.input));
-    } else if (job->batch.status == BatchStatus::kFinalizing || job->done()) {
-      co_await Finish(job, BatchStatus::kCompleted, "");
     } else if (!job->faults.too_large.empty()) {
       co_await Finish(job, BatchStatus::kFailed, TooLargeList(*job));
+    } else if (job->batch.status == BatchStatus::kFinalizing || job->done()) {
+      co_await Finish(job, BatchStatus::kCompleted, "");
     } else {
       co_await ExpireLines(job);
       if (!stopping_) co_await Finish(job, BatchStatus::kExpired, ListOf(job->faults.input));
@@ -257,6 +257,8 @@ asio::awaitable<void> BatchRunner::ExpireLines(JobPointer job) {
       return stored;
     };
     const JobResult<int64_t> expired = co_await Ask(std::move(work));
+    const bool full = !expired.ok() && expired.error().kind == JobErrorKind::kQuota;
+    if (full) job->faults.input.push_back(TooLargeError(expired.error().message));
     if (!expired.ok()) co_return;
     home_.edge().telemetry->batches().OnLines(LineOutcome::kExpired, *expired);
     drained = *expired == 0;

@@ -259,8 +259,10 @@ void LineFlow::TryAgain(const JobPointer& job, LineRun& run) {
 void LineFlow::Store(const JobPointer& job, const LineAnswer& answer) {
   ++job->storing;
   auto done = [this, job, answer](const JobDone& stored) {
+    const bool full = !stored.ok() && stored.error().kind == JobErrorKind::kQuota;
+    if (full) job->faults.too_large = stored.error().message;
     job->faults.gone = job->faults.gone || (!stored.ok() && stored.error().kind == JobErrorKind::kGone);
-    if (!stored.ok() && !job->faults.gone) return StoreLater(job, answer);
+    if (!stored.ok() && !full && !job->faults.gone) return StoreLater(job, answer);
     --job->storing;
     if (!stored.ok()) return Note(job);
     ++(answer.failed ? job->batch.counts.failed : job->batch.counts.completed);

@@ -96,14 +96,7 @@ JobDone BatchTable::CheckSize(const Batch& batch) {
     return JobError{JobErrorKind::kQuota,
                     absl::StrCat("The input file has more than ", limits_.max_lines_per_batch, " lines.")};
   }
-  Query size(database_, "SELECT output_bytes + error_bytes FROM batches WHERE key = ?1");
-  size.Bind(batch.key.value());
-  if (!size.Step())
-    return size.ok() ? JobDone(JobError{JobErrorKind::kNotFound, "No such batch."}) : JobDone(size.error());
-  if (size.Int(0) <= limits_.max_bytes_per_tenant.value()) return Done();
-  return JobError{JobErrorKind::kQuota,
-                  absl::StrCat("The output and error files of the batch have ", size.Int(0),
-                               " bytes. All files of a tenant may have ", limits_.max_bytes_per_tenant.value(), ".")};
+  return files_.CheckRoom(batch.tenant);
 }
 
 JobDone BatchTable::CutOff(const std::string& id, int64_t bytes) {

@@ -13,6 +13,8 @@ namespace {
 
 constexpr int kBatchIdDigits = 32;
 constexpr absl::string_view kBatchPurpose = "batch";
+// The text of a batch in a list, without its errors and its metadata.
+constexpr int64_t kTextOfBatch = 1000;
 
 JobError NoSuchBatch(absl::string_view id) {
   return {JobErrorKind::kNotFound, absl::StrCat("No batch found with id '", id.substr(0, 100), "'.")};
@@ -157,7 +159,7 @@ JobResult<Batch> BatchTable::Find(BatchKey key) {
 }
 
 JobResult<ListPage<Batch>> BatchTable::List(TenantId tenant, const ListQuery& query) {
-  int64_t place = query.newest_first ? INT64_MAX : 0;
+  int64_t place = query.behind.value_or(query.newest_first ? INT64_MAX : 0);
   if (!query.after.empty()) {
     const auto cursor = Find(tenant, query.after);
     if (!cursor.ok()) {
@@ -169,10 +171,16 @@ JobResult<ListPage<Batch>> BatchTable::List(TenantId tenant, const ListQuery& qu
   Query rows(database_, query.newest_first ? kNewestBatches : kOldestBatches);
   rows.Bind(Column(tenant)).Bind(place).Bind(int64_t{query.limit} + 1);
   ListPage<Batch> page;
-  while (rows.Step()) page.items.push_back(BatchOf(rows));
+  int64_t bytes = 0;
+  while (rows.Step()) {
+    page.has_more = page.items.size() == static_cast<size_t>(query.limit) || bytes >= query.most_bytes;
+    if (page.has_more) break;
+    page.items.push_back(BatchOf(rows));
+    const Batch& batch = page.items.back();
+    page.place = batch.key.value();
+    bytes += kTextOfBatch + static_cast<int64_t>(batch.errors.size() + batch.metadata.size());
+  }
   if (!rows.ok()) return rows.error();
-  page.has_more = page.items.size() > static_cast<size_t>(query.limit);
-  if (page.has_more) page.items.pop_back();
   return page;
 }
 

@@ -39,7 +39,7 @@ class BatchTable {
   // without an answer never run again. kGone: an output is not in the folder any more; as kFailed it is left out.
   JobResult<Batch> Finish(BatchKey key, BatchStatus status, UnixSeconds now, absl::string_view errors = "");
 
-  // kQuota: the batch has more lines than it may, or its outputs have more bytes than the files of a tenant may.
+  // kQuota: the batch has more lines than it may, or its tenant more bytes.
   JobDone CheckSize(const Batch& batch);
 
   // Removes some lines of ended batches, and ended batches that are older than the life of files. True: there is more.

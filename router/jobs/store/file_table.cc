@@ -15,6 +15,8 @@ namespace {
 constexpr Bytes kSyncStep{int64_t{16} << 20};
 // A line of an open batch in the database, with its indexes.
 constexpr int64_t kRowBytes = 100;
+// The text of a file in a list, without its name.
+constexpr int64_t kTextOfFile = 200;
 // The quota is looked at again after so many bytes beyond the announced ones.
 constexpr Bytes kQuotaStep{int64_t{4} << 20};
 
@@ -49,7 +51,7 @@ constexpr const char* kExpiredFiles = FILE_COLUMNS
 }  // namespace
 
 FileTable::FileTable(Database& database, DataFolder& folder, const StoreLimits& limits)
-    : database_(database), folder_(folder), limits_(limits) {}
+    : database_(database), folder_(folder), limits_(limits), readers_(folder) {}
 
 JobDone FileTable::Load() {
   Query sums(database_, "SELECT COUNT(*), COALESCE(SUM(bytes), 0) FROM files");
@@ -66,7 +68,7 @@ JobResult<FileTable::Use> FileTable::UseOf(TenantId tenant, UploadId except) {
       "0) FROM batches WHERE tenant = ?1 AND ended_at IS NULL) FROM files WHERE tenant = ?1");
   sums.Bind(Column(tenant)).Bind(kRowBytes);
   if (!sums.Step()) return sums.error();
-  Use use{sums.Int(0), Bytes(sums.Int(1))};
+  Use use{sums.Int(0), Bytes(sums.Int(1)) + readers_.LeftOf(tenant)};
   for (const auto& [id, upload] : uploads_) {
     if (id == except || upload.tenant != tenant) continue;
     use.files += 1;
@@ -88,14 +90,15 @@ JobDone FileTable::CheckQuota(TenantId tenant, UploadId except, Bytes more) {
 
 JobDone FileTable::CheckBytes(const Use& use, Bytes more) const {
   if (use.bytes + more <= limits_.max_bytes_per_tenant) return Done();
-  return JobError{JobErrorKind::kQuota, absl::StrCat("Your files and open batches may have ",
-                                                     limits_.max_bytes_per_tenant.value(), " bytes together, and have ",
-                                                     use.bytes.value(), ". Delete some files, or wait for a batch.")};
+  return JobError{JobErrorKind::kQuota,
+                  absl::StrCat("Your files and open batches may have ", limits_.max_bytes_per_tenant.value(),
+                               " bytes together. They have ", use.bytes.value(), ", and need ", more.value(),
+                               " more. Delete some files, or wait for a batch.")};
 }
 
-JobDone FileTable::CheckRoom(TenantId tenant) {
+JobDone FileTable::CheckRoom(TenantId tenant, Bytes more) {
   const auto use = UseOf(tenant, UploadId());
-  return use.ok() ? CheckBytes(*use, Bytes(0)) : JobDone(use.error());
+  return use.ok() ? CheckBytes(*use, more) : JobDone(use.error());
 }
 
 JobResult<UploadId> FileTable::BeginUpload(TenantId tenant, Bytes announced) {
@@ -198,7 +201,7 @@ JobResult<StoredFile> FileTable::Find(TenantId tenant, absl::string_view id) {
 }
 
 JobResult<ListPage<StoredFile>> FileTable::List(TenantId tenant, const ListQuery& query) {
-  int64_t place = query.newest_first ? INT64_MAX : 0;
+  int64_t place = query.behind.value_or(query.newest_first ? INT64_MAX : 0);
   if (!query.after.empty()) {
     Query cursor(database_, "SELECT sequence FROM files WHERE id = ?1 AND tenant = ?2");
     cursor.Bind(query.after).Bind(Column(tenant));
@@ -211,10 +214,15 @@ JobResult<ListPage<StoredFile>> FileTable::List(TenantId tenant, const ListQuery
   Query rows(database_, query.newest_first ? kNewestFiles : kOldestFiles);
   rows.Bind(Column(tenant)).Bind(query.purpose).Bind(place).Bind(int64_t{query.limit} + 1);
   ListPage<StoredFile> page;
-  while (rows.Step()) page.items.push_back(FileOf(rows));
+  int64_t bytes = 0;
+  while (rows.Step()) {
+    page.has_more = page.items.size() == static_cast<size_t>(query.limit) || bytes >= query.most_bytes;
+    if (page.has_more) break;
+    page.items.push_back(FileOf(rows));
+    page.place = rows.Int(7);
+    bytes += kTextOfFile + static_cast<int64_t>(page.items.back().filename.size());
+  }
   if (!rows.ok()) return rows.error();
-  page.has_more = page.items.size() > static_cast<size_t>(query.limit);
-  if (page.has_more) page.items.pop_back();
   return page;
 }
 
@@ -247,13 +255,13 @@ JobDone FileTable::RemoveRow(const StoredFile& file) {
   if (JobDone done = remove.Run(); !done.ok()) return done;
   count_ -= 1;
   bytes_ -= file.bytes;
-  return Remove(folder_.PathOf(file.id));
+  return readers_.Remove(file);
 }
 
-JobResult<std::shared_ptr<const DataFile>> FileTable::Open(absl::string_view id) {
-  auto file = DataFile::Open(folder_.PathOf(id), DataFile::Mode::kRead);
-  if (!file.ok()) return file.error();
-  return std::make_shared<const DataFile>(*std::move(file));
+JobResult<StoredFile> FileTable::BeginRead(TenantId tenant, absl::string_view id) {
+  JobResult<StoredFile> file = Find(tenant, id);
+  if (file.ok()) readers_.Begin(id);
+  return file;
 }
 
 JobResult<std::string> FileTable::Read(absl::string_view id, int64_t offset, int64_t length) {

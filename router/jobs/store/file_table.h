@@ -3,19 +3,18 @@
 #define PENSTOCK_ROUTER_JOBS_STORE_FILE_TABLE_H_
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "router/jobs/store/file_readers.h"
 #include "router/jobs/store/job_error.h"
 #include "router/jobs/store/job_values.h"
 
 namespace penstock::jobs {
 
 class Database;
-class DataFile;
 class DataFolder;
 
 // An upload that has begun; never used again for another one.
@@ -45,13 +44,14 @@ class FileTable {
   JobResult<ListPage<StoredFile>> List(TenantId tenant, const ListQuery& query);
   // kConflict: a batch that has not ended reads it.
   JobDone Delete(TenantId tenant, absl::string_view id);
-  // The bytes of a file, also after it was deleted. kGone: they are not there. It may be read on any thread.
-  JobResult<std::shared_ptr<const DataFile>> Open(absl::string_view id);
+  // The same as Find for a download, which ends with readers().End(id).
+  JobResult<StoredFile> BeginRead(TenantId tenant, absl::string_view id);
+  FileReaders& readers() { return readers_; }
   // At most `length` bytes from `offset`; fewer at the end of the file only. kGone: the bytes are not there.
   JobResult<std::string> Read(absl::string_view id, int64_t offset, int64_t length);
 
-  // kQuota: the files, uploads and open batches of the tenant have as many bytes as they may have.
-  JobDone CheckRoom(TenantId tenant);
+  // kQuota: the files, uploads and open batches of the tenant may not have so many more bytes.
+  JobDone CheckRoom(TenantId tenant, Bytes more = Bytes(0));
   // Removes files whose time is over, and that no open batch reads; at most `most`. The number that it removed.
   JobResult<int64_t> RemoveExpired(UnixSeconds now, int64_t most);
   // Adds the finished output of a batch as a file, in the transaction of the caller.
@@ -79,7 +79,7 @@ class FileTable {
 
   // Counts the files that are there.
   JobDone Load();
-  // Stored files and running uploads, but for `except`.
+  // Stored files, deleted ones that somebody reads, and running uploads, but for `except`.
   JobResult<Use> UseOf(TenantId tenant, UploadId except);
   JobDone CheckQuota(TenantId tenant, UploadId except, Bytes more);
   JobDone CheckBytes(const Use& use, Bytes more) const;
@@ -92,6 +92,7 @@ class FileTable {
   Database& database_;
   DataFolder& folder_;
   const StoreLimits& limits_;
+  FileReaders readers_;
   absl::flat_hash_map<UploadId, Upload> uploads_;
   uint64_t begun_ = 0;
   int64_t count_ = 0;

@@ -36,7 +36,7 @@ struct JobStore::Parts {
         database(std::move(the_database)),
         files(*database, *folder, limits),
         batches(*database, *folder, files, limits),
-        lines(*database, *folder) {}
+        lines(*database, *folder, files) {}
 
   StoreLimits limits;
   std::unique_ptr<DataFolder> folder;

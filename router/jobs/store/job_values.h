@@ -147,11 +147,15 @@ struct ListQuery {
   int limit = 20;
   bool newest_first = true;
   std::string purpose;  // A purpose of files; empty: all.
+  // The page ends with the item that reaches so many bytes of text.
+  int64_t most_bytes = INT64_MAX;
+  std::optional<int64_t> behind;  // ListPage::place of the page before, in place of `after`.
 };
 template <class Item>
 struct ListPage {
   std::vector<Item> items;
   bool has_more = false;
+  int64_t place = 0;  // The place of the last item.
 };
 
 struct StoreLimits {

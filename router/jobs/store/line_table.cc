@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "router/jobs/store/data_folder.h"
 #include "router/jobs/store/database.h"
+#include "router/jobs/store/file_table.h"
 
 namespace penstock::jobs {
 namespace {
@@ -43,17 +44,25 @@ constexpr const char* kNoteRead =
 
 }  // namespace
 
-LineTable::LineTable(Database& database, DataFolder& folder) : database_(database), folder_(folder) {}
+LineTable::LineTable(Database& database, DataFolder& folder, FileTable& files)
+    : database_(database), folder_(folder), files_(files) {}
 
 JobResult<std::optional<LineTable::Ends>> LineTable::Read(BatchKey batch) {
   Query query(database_,
-              "SELECT output_id, error_id, output_bytes, error_bytes FROM batches WHERE key = ?1 AND ended_at IS NULL");
+              "SELECT output_id, error_id, output_bytes, error_bytes, tenant FROM batches "
+              "WHERE key = ?1 AND ended_at IS NULL");
   query.Bind(batch.value());
   if (!query.Step()) {
     if (!query.ok()) return query.error();
     return std::optional<Ends>();
   }
-  return std::optional<Ends>(Ends{query.Text(0), query.Text(1), query.Int(2), query.Int(3), {}});
+  Ends ends;
+  ends.output_id = query.Text(0);
+  ends.error_id = query.Text(1);
+  ends.output_bytes = query.Int(2);
+  ends.error_bytes = query.Int(3);
+  ends.tenant = TenantId(static_cast<uint64_t>(query.Int(4)));
+  return std::optional<Ends>(std::move(ends));
 }
 
 LineTable::Stored LineTable::Place(BatchKey batch, int64_t number, bool failed, absl::string_view text, Ends& ends,
@@ -65,8 +74,19 @@ LineTable::Stored LineTable::Place(BatchKey batch, int64_t number, bool failed, 
   const auto length = static_cast<int64_t>(text.size());
   const Stored stored{batch, number, failed, end, length};
   end += length;
+  ends.grown += length;
   (failed ? ends.added.failed : ends.added.completed) += 1;
   return stored;
+}
+
+JobDone LineTable::CheckRoom(const EndsOf& ends_of) {
+  absl::flat_hash_map<TenantId, Bytes> grown;
+  for (const auto& [batch, ends] : ends_of) grown[ends.tenant] += Bytes(ends.grown);
+  for (const auto& [tenant, more] : grown) {
+    if (more == Bytes(0)) continue;
+    if (JobDone room = files_.CheckRoom(tenant, more); !room.ok()) return room;
+  }
+  return Done();
 }
 
 // Bytes behind the known end are left of a write whose commit failed.
@@ -224,6 +244,7 @@ JobResult<int64_t> LineTable::StoreAnswers(std::span<const LineAnswer> answers) 
     ends.used.reasoning += answer.use.reasoning;
   }
   if (stored.empty()) return int64_t{0};
+  if (JobDone room = CheckRoom(ends_of); !room.ok()) return room.error();
   if (JobDone written = WriteTails(tails); !written.ok()) return written.error();
   Transaction change(database_);
   if (!change.ok()) return change.error();

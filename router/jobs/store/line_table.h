@@ -30,13 +30,14 @@ namespace penstock::jobs {
 
 class Database;
 class DataFolder;
+class FileTable;
 
 class LineTable {
  public:
   // The line of the error file for a line whose custom_id an earlier line has.
   using DuplicateText = std::function<std::string(const NewLine&)>;
 
-  LineTable(Database& database, DataFolder& folder);
+  LineTable(Database& database, DataFolder& folder, FileTable& files);
 
   // Adds lines of a batch that is validating, all or none, and moves Batch::read_to to `read_to` (LineSplitter::place).
   // Some thousand lines per call cost one wait for the disk. Lines with `error`, and those with a known custom_id, fail
@@ -52,7 +53,8 @@ class LineTable {
   void Forget(BatchKey batch);
 
   // Stores the answers, of any batches, all or none, and durable on return. Lines that have an answer, and lines of
-  // ended batches, are skipped. The number that was stored. One wait for the disk per file and call: give many.
+  // ended batches, are skipped. The number that was stored. One wait for the disk per file and call: give many. kQuota:
+  // the files and open batches of a tenant leave less room.
   JobResult<int64_t> StoreAnswers(std::span<const LineAnswer> answers);
 
  private:
@@ -68,8 +70,10 @@ class LineTable {
     std::string error_id;
     int64_t output_bytes = 0;
     int64_t error_bytes = 0;
-    LineCounts added;  // The change of the counts.
-    TokenUse used;     // The change of the tokens.
+    TenantId tenant;
+    int64_t grown = 0;  // The change of the bytes.
+    LineCounts added;   // The change of the counts.
+    TokenUse used;      // The change of the tokens.
   };
   // A line and its new bytes, in the file of its kind.
   struct Stored {
@@ -90,6 +94,8 @@ class LineTable {
   // Nullopt: the batch has ended.
   JobResult<std::optional<Ends>> Read(BatchKey batch);
   JobResult<bool> IsPending(BatchKey batch, int64_t number);
+  // kQuota: the outputs grew by more than their tenants may have.
+  JobDone CheckRoom(const EndsOf& ends_of);
   JobDone WriteTail(const std::string& id, const Tail& tail);
   JobDone WriteTails(const Tails& tails);
   JobDone Insert(BatchKey batch, const NewLine& line, bool* known);
@@ -102,6 +108,7 @@ class LineTable {
 
   Database& database_;
   DataFolder& folder_;
+  FileTable& files_;
   absl::flat_hash_map<BatchKey, Claims> claims_;
 };
 

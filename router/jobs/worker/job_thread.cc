@@ -46,7 +46,15 @@ void JobThread::Stop() {
 void JobThread::Run(Work work) {
   {
     const std::lock_guard lock(mutex_);
-    works_.push_back(std::move(work));
+    works_.Push(std::move(work));
+  }
+  changed_.notify_one();
+}
+
+void JobThread::RunInTurn(uint64_t caller, Work work) {
+  {
+    const std::lock_guard lock(mutex_);
+    works_.PushInTurn(caller, std::move(work));
   }
   changed_.notify_one();
 }
@@ -87,9 +95,7 @@ JobThread::Work JobThread::Next(std::chrono::steady_clock::time_point due) {
   const auto wanted = [this] { return stopping_ || !works_.empty(); };
   changed_.wait_until(lock, due, wanted);
   if (works_.empty()) return nullptr;
-  Work work = std::move(works_.front());
-  works_.pop_front();
-  return work;
+  return works_.Pop();
 }
 
 bool JobThread::Tidy() {
@@ -122,7 +128,7 @@ std::vector<JobThread::Waiting> JobThread::TakeGroup() {
   const auto end = answers_.begin() + static_cast<std::ptrdiff_t>(count);
   std::vector<Waiting> group(std::make_move_iterator(answers_.begin()), std::make_move_iterator(end));
   answers_.erase(answers_.begin(), end);
-  if (!answers_.empty()) works_.push_back([this](JobStore& store) { StoreGroup(store); });
+  if (!answers_.empty()) works_.Push([this](JobStore& store) { StoreGroup(store); });
   return group;
 }
 

@@ -3,8 +3,9 @@
 //   auto find = [tenant, id](jobs::JobStore& store) { return store.batches().Find(tenant, id); };
 //   const jobs::JobResult<jobs::Batch> found = co_await edge.jobs->Call(loop.io(), std::move(find));
 //
-// Works run in the order of their calls. Each one may block for the time of the disk, so no loop does. Between works
-// the thread removes what is expired. Thread-safe; owned by the server; lives longer than every loop.
+// Works run in the order of their calls, and long reads in turn of their callers (WorkQueue). Each one may block for
+// the time of the disk, so no loop does. Between works the thread removes what is expired. Thread-safe; owned by the
+// server; lives longer than every loop.
 #ifndef PENSTOCK_ROUTER_JOBS_WORKER_JOB_THREAD_H_
 #define PENSTOCK_ROUTER_JOBS_WORKER_JOB_THREAD_H_
 
@@ -17,6 +18,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -30,6 +32,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "router/jobs/store/job_store.h"
+#include "router/jobs/worker/work_queue.h"
 
 namespace penstock::jobs {
 
@@ -51,13 +54,7 @@ class JobThread {
   // Any thread. `work` runs as work(JobStore&) on the store's thread, then `done` with its result on `io`.
   template <class Work, class Done>
   void Post(boost::asio::io_context& io, Work work, Done done) {
-    Run([this, work = std::move(work), done = std::move(done),
-         guard = boost::asio::make_work_guard(io)](JobStore& store) mutable {
-      auto result = work(store);
-      Note(result);
-      boost::asio::post(guard.get_executor(),
-                        [done = std::move(done), result = std::move(result)]() mutable { done(std::move(result)); });
-    });
+    Run(Told(io, std::move(work), std::move(done)));
   }
 
   // The same for a coroutine of `io`: returns work's result there. The result needs a default constructor.
@@ -66,6 +63,18 @@ class JobThread {
     using Result = std::invoke_result_t<Work&, JobStore&>;
     return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void(Result)>(
         [this, &io, work = std::move(work)](auto handler) mutable { Post(io, std::move(work), std::move(handler)); },
+        boost::asio::use_awaitable);
+  }
+
+  // The same for a long read, which waits for its turn among those of all callers. Give pieces of some milliseconds.
+  template <class Work>
+  boost::asio::awaitable<std::invoke_result_t<Work&, JobStore&>> CallInTurn(boost::asio::io_context& io,
+                                                                            uint64_t caller, Work work) {
+    using Result = std::invoke_result_t<Work&, JobStore&>;
+    return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void(Result)>(
+        [this, &io, caller, work = std::move(work)](auto handler) mutable {
+          RunInTurn(caller, Told(io, std::move(work), std::move(handler)));
+        },
         boost::asio::use_awaitable);
   }
 
@@ -88,14 +97,26 @@ class JobThread {
 
  private:
   static constexpr auto kIdle = std::chrono::steady_clock::time_point::max();
-  using Work = absl::AnyInvocable<void(JobStore&)>;
+  using Work = WorkQueue::Work;
   struct Waiting {
     LineAnswer answer;
     absl::AnyInvocable<void(const JobDone&)> told;  // On any thread.
   };
 
   JobThread(std::unique_ptr<JobStore> store, OnFault on_fault);
+  // A work of the store's thread whose result `done` gets on `io`.
+  template <class Wanted, class Done>
+  Work Told(boost::asio::io_context& io, Wanted work, Done done) {
+    return [this, work = std::move(work), done = std::move(done),
+            guard = boost::asio::make_work_guard(io)](JobStore& store) mutable {
+      auto result = work(store);
+      Note(result);
+      boost::asio::post(guard.get_executor(),
+                        [done = std::move(done), result = std::move(result)]() mutable { done(std::move(result)); });
+    };
+  }
   void Run(Work work);
+  void RunInTurn(uint64_t caller, Work work);
   void Serve();
   void Do(Work& work);
   // Nullptr: nothing came until then, or the thread ends.
@@ -116,7 +137,7 @@ class JobThread {
   const OnFault on_fault_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Work> works_;
+  WorkQueue works_;
   std::deque<Waiting> answers_;
   bool stopping_ = false;
   std::atomic<std::chrono::steady_clock::time_point> busy_since_{kIdle};

@@ -95,6 +95,8 @@ constexpr std::array<ErrorRow, kErrorCount> kErrors = {{
     AtTheDoor(ErrorName::kNoLocalResources, TurnedAway::kLocalResources,
               "The router's machine lacks descriptors, memory or ports for a connection to an engine."),
     AtTheDoor(ErrorName::kTooManyRealtime, TurnedAway::kRealtime, "There are `realtime.connections` WebSockets."),
+    AtTheDoor(ErrorName::kTooManyStoreReads, TurnedAway::kStoreReads,
+              "512 downloads and lists of files and batches go on, or the caller's part of them."),
     {ErrorName::kTooManyOfKey, http_status::kTooManyRequests, kRateLimitError, "rate_limit_exceeded", RetryHint::kAfter,
      LabelOf(TurnedAway::kKeyRequests), std::nullopt, "The API key has `limits.max_requests_per_key` requests."},
     {ErrorName::kLoop, http_status::kLoopDetected, kServerError, "loop_detected", RetryHint::kNever,

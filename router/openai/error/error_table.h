@@ -54,6 +54,7 @@ enum class ErrorName : uint8_t {
   kNoAnswerMemory,
   kNoLocalResources,
   kTooManyRealtime,
+  kTooManyStoreReads,
   kTooManyOfKey,
   kLoop,
   // Failures of engines, in the order of EngineErrorKind.
@@ -69,7 +70,7 @@ enum class ErrorName : uint8_t {
   // The client left before an answer.
   kClientGone,
 };
-inline constexpr int kErrorCount = 46;
+inline constexpr int kErrorCount = 47;
 
 // The retry hint of an answer.
 enum class RetryHint : uint8_t {

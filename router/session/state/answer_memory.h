@@ -44,6 +44,8 @@ class AnswerMemory {
     edge_.telemetry->AddBufferedBytes((share_.held() - before).value());
     return holds;
   }
+  // An answer found no room.
+  void CountRefusal() { edge_.telemetry->OnTurnedAway(TurnedAway::kAnswerMemory); }
   // A quarter of the budget is taken: answers that may do without memory leave the rest to others. One caller alone
   // gets half of it.
   bool crowded() const { return edge_.answers.used().value() > limit_.value() / 4; }
