@@ -1,8 +1,9 @@
 // The lines of all batches on their way: from the store into memory, into the core, and their answers to the disk.
 //
 // Invariant: a line is at one place: pending in the store, at hand, in a run, or an answer that is being stored. A
-// disk that does not take an answer holds the answer here, and no line begins until it is stored. Belongs to the home
-// loop; sessions run on the loops of clients. Cost: two messages between loops per line, and one per placement.
+// disk that does not take an answer holds the answer here, and no line begins until it is stored. Answers come as rows,
+// and no byte of them is read or copied here. Belongs to the home loop; sessions run on the loops of clients. Cost: two
+// messages between loops per line, and one per placement.
 #ifndef PENSTOCK_ROUTER_JOBS_RUN_LINE_FLOW_H_
 #define PENSTOCK_ROUTER_JOBS_RUN_LINE_FLOW_H_
 
@@ -19,6 +20,7 @@
 #include "router/jobs/store/job_values.h"
 #include "router/jobs/worker/job_thread.h"
 #include "router/live/event_loop.h"
+#include "router/session/state/answer_memory.h"
 
 namespace penstock::jobs {
 
@@ -27,6 +29,8 @@ class LineFlow {
   // Lines and bytes of one read.
   static constexpr int64_t kClaimLines = 128;
   static constexpr int64_t kClaimBytes = 4 << 20;
+  // No line begins while answers with more bytes wait for the disk.
+  static constexpr int64_t kMostStoring = 64 << 20;
 
   LineFlow(EventLoop& home, std::vector<EventLoop*> loops, JobThread& store);
 
@@ -45,6 +49,8 @@ class LineFlow {
   int64_t placed() const { return schedule_.placed(); }
 
  private:
+  using AnswerMemoryPointer = std::unique_ptr<AnswerMemory>;
+
   void Pump();
   // Pump() at the end of the loop's queue, once for many changes.
   void PumpSoon();
@@ -58,9 +64,10 @@ class LineFlow {
   void OnNews(const std::shared_ptr<LineRun>& run, LineRun::News news);
   void OnEnded(const JobPointer& job, LineRun& run);
   void TryAgain(const JobPointer& job, LineRun& run);
-  void Store(const JobPointer& job, const LineAnswer& answer);
+  // `memory` is that of the answer, which holds it until it is stored. Null: it is short.
+  void Store(const JobPointer& job, LineAnswer answer, AnswerMemoryPointer memory);
   // Stores an answer again after a pause: the disk did not take it.
-  void StoreLater(const JobPointer& job, LineAnswer answer);
+  void StoreLater(const JobPointer& job, LineAnswer answer, AnswerMemoryPointer memory);
   void Note(const JobPointer& job);
 
   EventLoop& home_;
@@ -70,7 +77,8 @@ class LineFlow {
   std::map<BatchKey, JobPointer> jobs_;
   boost::asio::steady_timer timer_;
   size_t next_loop_ = 0;
-  int64_t unstored_ = 0;  // Answers that the disk did not take.
+  int64_t unstored_ = 0;       // Answers that the disk did not take.
+  int64_t storing_bytes_ = 0;  // Bytes of the answers that wait for the disk.
   bool pump_due_ = false;
   bool stopped_ = false;
 };
