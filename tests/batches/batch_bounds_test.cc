@@ -1,6 +1,7 @@
 // The ends of batches at their bounds: their window, their size, and cancels that meet them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <optional>
@@ -105,6 +106,22 @@ TEST(BatchBounds, NoLineBeginsWhileManyBytesWaitForTheDisk) {
   busy.get();
   EXPECT_EQ(job.AwaitEnd(made.key).counts, (LineCounts{9, 9, 0}));
   EXPECT_EQ(held(), 0);
+}
+
+TEST(BatchBounds, FewLinesRunAtOnceWhereAnswersAreLong) {
+  std::atomic<int> running{0}, most{0};
+  ScriptedEngine engine([&](EngineCall& call) {
+    const int now = ++running;
+    // The first lines begin before an answer is known.
+    if (engine.calls() > 80) most = std::max<int>(most, now);
+    call.Answer(200, LongAnswer(1'000'000));
+    --running;
+  });
+  const StoreFolder folder;
+  // A quarter of the memory has room for four.
+  JobWorld job(folder, engine, 64, {}, Bytes(18 << 20));
+  EXPECT_EQ(job.AwaitEnd(job.Begin(LinesUpTo(120)).key).counts, (LineCounts{120, 120, 0}));
+  EXPECT_LE(most, 8);
 }
 
 TEST(BatchBounds, ALineThatFindsNoMemoryRunsAgain) {

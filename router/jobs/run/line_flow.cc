@@ -19,6 +19,8 @@ namespace {
 constexpr Duration kDiskPause = Duration::Seconds(1);
 // Lines per replica under a policy that cannot make them give way.
 constexpr int64_t kLinesPerReplica = 8;
+// Lines whose answers have the usual length take so small a part of the answers' memory together.
+constexpr double kLinesPart = 4;
 
 // Only Penstock's own core lets lines wait behind all else, and evicts them. Under any other policy they would fill the
 // engines.
@@ -107,8 +109,22 @@ void LineFlow::Remove(BatchKey key) {
   jobs_.erase(key);
 }
 
+void LineFlow::SetMost() {
+  const Config& config = home_.fleet()->config();
+  const double within = config.limits.max_answer_memory.AsDouble() / kLinesPart / std::max(1.0, usual_bytes_);
+  const auto most = static_cast<double>(MostLines(config));
+  schedule_.SetMost(static_cast<int64_t>(std::clamp(within, 1.0, std::max(1.0, most))));
+}
+
+void LineFlow::OnSize(size_t bytes) {
+  // A long answer counts at once, and is forgotten over some ten short ones.
+  const auto size = static_cast<double>(bytes);
+  usual_bytes_ = std::max(size, 0.9 * usual_bytes_ + 0.1 * size);
+  SetMost();
+}
+
 void LineFlow::Refresh() {
-  schedule_.SetMost(MostLines(home_.fleet()->config()));
+  SetMost();
   for (const auto& [key, job] : jobs_) schedule_.Put(key, FactsOf(*job));
   PumpSoon();
 }
@@ -225,6 +241,7 @@ void LineFlow::OnEnded(const JobPointer& job, LineRun& run) {
   if (end == LineEnd::kAnswered) job->served.insert(run.place.lane);
   job->refusals.erase(run.task.line.number);
   home_.edge().telemetry->batches().OnTokens(run.usage.prompt, run.usage.output);
+  OnSize(run.row.text.size());
   const bool failed = end == LineEnd::kFailed || !run.row.good;
   LineAnswer answer{run.job(), run.task.line.number, failed, std::move(run.row.text), run.row.use};
   Store(job, std::move(answer), std::move(run.memory));

@@ -8,6 +8,7 @@
 #define PENSTOCK_ROUTER_JOBS_RUN_LINE_FLOW_H_
 
 #include <boost/asio/steady_timer.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -56,6 +57,10 @@ class LineFlow {
   void PumpSoon();
   void ArmTimer(Instant at);
   ScheduledJob FactsOf(const Job& job) const;
+  // The most lines in the core: as many as the configuration allows and the memory of answers holds.
+  void SetMost();
+  // An answer has this length.
+  void OnSize(size_t bytes);
   void Claim(BatchKey key);
   void OnClaimed(const JobPointer& job, JobResult<ClaimedLines> claimed);
   void StartLine(BatchKey key, Instant now);
@@ -79,6 +84,7 @@ class LineFlow {
   size_t next_loop_ = 0;
   int64_t unstored_ = 0;       // Answers that the disk did not take.
   int64_t storing_bytes_ = 0;  // Bytes of the answers that wait for the disk.
+  double usual_bytes_ = 0;     // Of an answer, rather too many.
   bool pump_due_ = false;
   bool stopped_ = false;
 };
