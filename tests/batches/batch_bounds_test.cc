@@ -113,15 +113,16 @@ TEST(BatchBounds, FewLinesRunAtOnceWhereAnswersAreLong) {
   ScriptedEngine engine([&](EngineCall& call) {
     const int now = ++running;
     // The first lines begin before an answer is known.
-    if (engine.calls() > 80) most = std::max<int>(most, now);
-    call.Answer(200, LongAnswer(1'000'000));
+    if (engine.calls() > 50) most = std::max<int>(most, now);
+    call.Answer(200, LongAnswer(250'000));
     --running;
   });
   const StoreFolder folder;
-  // A quarter of the memory has room for four.
-  JobWorld job(folder, engine, 64, {}, Bytes(18 << 20));
-  EXPECT_EQ(job.AwaitEnd(job.Begin(LinesUpTo(120)).key).counts, (LineCounts{120, 120, 0}));
+  // An eighth of the memory has room for four.
+  JobWorld job(folder, engine, 32, {}, Bytes(9 << 20));
+  EXPECT_EQ(job.AwaitEnd(job.Begin(LinesUpTo(90)).key).counts, (LineCounts{90, 90, 0}));
   EXPECT_LE(most, 8);
+  EXPECT_LT(engine.calls(), 180) << "most answers find memory";
 }
 
 TEST(BatchBounds, ALineThatFindsNoMemoryRunsAgain) {

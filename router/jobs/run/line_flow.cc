@@ -20,7 +20,7 @@ constexpr Duration kDiskPause = Duration::Seconds(1);
 // Lines per replica under a policy that cannot make them give way.
 constexpr int64_t kLinesPerReplica = 8;
 // Lines whose answers have the usual length take so small a part of the answers' memory together.
-constexpr double kLinesPart = 4;
+constexpr int64_t kLinesPart = 8;
 
 // Only Penstock's own core lets lines wait behind all else, and evicts them. Under any other policy they would fill the
 // engines.
@@ -111,15 +111,15 @@ void LineFlow::Remove(BatchKey key) {
 
 void LineFlow::SetMost() {
   const Config& config = home_.fleet()->config();
-  const double within = config.limits.max_answer_memory.AsDouble() / kLinesPart / std::max(1.0, usual_bytes_);
-  const auto most = static_cast<double>(MostLines(config));
-  schedule_.SetMost(static_cast<int64_t>(std::clamp(within, 1.0, std::max(1.0, most))));
+  part_ = config.limits.max_answer_memory.value() / kLinesPart;
+  const int64_t within = part_ / std::max<int64_t>(1, usual_bytes_);
+  schedule_.SetMost(std::min(MostLines(config), std::max<int64_t>(1, within)));
 }
 
 void LineFlow::OnSize(size_t bytes) {
   // A long answer counts at once, and is forgotten over some ten short ones.
-  const auto size = static_cast<double>(bytes);
-  usual_bytes_ = std::max(size, 0.9 * usual_bytes_ + 0.1 * size);
+  const auto size = static_cast<int64_t>(bytes);
+  usual_bytes_ = std::max(size, usual_bytes_ - (usual_bytes_ - size) / 10);
   SetMost();
 }
 
@@ -144,7 +144,7 @@ void LineFlow::PumpSoon() {
 }
 
 void LineFlow::Pump() {
-  if (stopped_ || unstored_ > 0 || storing_bytes_ > kMostStoring) return;
+  if (stopped_ || unstored_ > 0 || storing_bytes_ > std::min(kMostStoring, part_)) return;
   const Instant now = Now();
   while (const std::optional<BatchKey> key = schedule_.Next(now)) StartLine(*key, now);
   while (const std::optional<BatchKey> key = schedule_.NextClaim(now)) Claim(*key);

@@ -30,7 +30,7 @@ class LineFlow {
   // Lines and bytes of one read.
   static constexpr int64_t kClaimLines = 128;
   static constexpr int64_t kClaimBytes = 4 << 20;
-  // No line begins while answers with more bytes wait for the disk.
+  // No line begins while answers with more bytes wait for the disk, or with more than a part of the answers' memory.
   static constexpr int64_t kMostStoring = 64 << 20;
 
   LineFlow(EventLoop& home, std::vector<EventLoop*> loops, JobThread& store);
@@ -84,7 +84,8 @@ class LineFlow {
   size_t next_loop_ = 0;
   int64_t unstored_ = 0;       // Answers that the disk did not take.
   int64_t storing_bytes_ = 0;  // Bytes of the answers that wait for the disk.
-  double usual_bytes_ = 0;     // Of an answer, rather too many.
+  int64_t usual_bytes_ = 0;    // Of an answer, rather too many.
+  int64_t part_ = 0;           // The part of the answers' memory for lines.
   bool pump_due_ = false;
   bool stopped_ = false;
 };
