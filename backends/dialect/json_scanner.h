@@ -10,6 +10,7 @@
 #ifndef PENSTOCK_BACKENDS_DIALECT_JSON_SCANNER_H_
 #define PENSTOCK_BACKENDS_DIALECT_JSON_SCANNER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -58,6 +59,15 @@ class JsonScanner {
   bool ForEachElement(Visit&& visit) {
     if (Peek() != '[') return Skip();
     return Sequence(']', visit);
+  }
+
+  // Gives the bytes of an object, and calls visit(key) for each member.
+  template <class Visit>
+  bool TakeRawObject(absl::string_view* raw, Visit&& visit) {
+    const char* const start = at_;
+    if (Peek() != '{' || !ForEachMember(visit)) return false;
+    *raw = absl::string_view(start, static_cast<size_t>(at_ - start));
+    return true;
   }
 
   bool Skip();

@@ -97,7 +97,8 @@ void VisitLimitSizes(Section& limits, Visitor& visit) {
        "32 MiB at most. A stream that is passed on has no limit."},
       limits.max_answer, kBodySize);
   visit({"max_answer_memory",
-         "Most bytes of answers in buffers over 4 KiB, from the engine to the client. An answer takes 72 KiB at least; "
+         "Most bytes of answers in buffers over 4 KiB, from the engine to the client, or to the disk for a line of a "
+         "batch. An answer takes 72 KiB at least; "
          "503 where they are not free. One that finds no more room, or is over 1 MB, goes to its client while it is "
          "read. "
          "Shared and lowered like max_body_memory, to an eighth of the process's memory."},

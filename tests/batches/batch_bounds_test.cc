@@ -1,7 +1,12 @@
 // The ends of batches at their bounds: their window, their size, and cancels that meet them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "tests/batches/job_world.h"
 
@@ -96,6 +101,74 @@ TEST(BatchBounds, ALineThatExpiresTellsItsLastRefusal) {
   EXPECT_EQ(ended.status, BatchStatus::kExpired);
   const std::string message = job.Rows(ended.error_file_id).at("1")["error"]["message"];
   EXPECT_NE(message.find("Its last run ended with status 429"), std::string::npos) << message;
+}
+
+std::string LongAnswer(size_t size) {
+  Json answer = Json::parse(kWholeAnswer);
+  answer["choices"][0]["message"]["content"] = std::string(size, 'w');
+  return answer.dump();
+}
+
+TEST(BatchBounds, NoLineBeginsWhileManyBytesWaitForTheDisk) {
+  constexpr int64_t kSize = 15 << 20;
+  Latch go, stored;
+  std::atomic<int> calls{0};
+  const std::string answer = LongAnswer(kSize);
+  ScriptedEngine engine([&](EngineCall& call) {
+    ++calls;
+    go.Wait();
+    call.Answer(200, answer);
+  });
+  const StoreFolder folder;
+  JobWorld job(folder, engine, /*most_lines=*/2);
+  const Batch made = job.Begin(LinesUpTo(9));
+  ASSERT_TRUE(Eventually([&] { return calls == 2; }));
+  // The store is busy from here on.
+  std::future<void> busy = std::async(std::launch::async, [&] {
+    job.InStore([&](JobStore&) {
+      go.Set();
+      return stored.Wait();
+    });
+  });
+  // Two lines at a time: four of them are within the bound, and six are over it.
+  const auto held = [&] { return job.world.edge().answers.used().value(); };
+  EXPECT_TRUE(Eventually([&] { return held() >= 6 * kSize; }));
+  EXPECT_EQ(calls, 6);
+  stored.Set();
+  busy.get();
+  EXPECT_EQ(job.AwaitEnd(made.key).counts, (LineCounts{9, 9, 0}));
+  EXPECT_EQ(held(), 0);
+}
+
+TEST(BatchBounds, FewLinesRunAtOnceWhereAnswersAreLong) {
+  std::atomic<int> running{0}, most{0};
+  ScriptedEngine engine([&](EngineCall& call) {
+    const int now = ++running;
+    // The first lines begin before an answer is known.
+    if (engine.calls() > 50) most = std::max<int>(most, now);
+    call.Answer(200, LongAnswer(250'000));
+    --running;
+  });
+  const StoreFolder folder;
+  // An eighth of the memory has room for four.
+  JobWorld job(folder, engine, 32, {}, Bytes(9 << 20));
+  EXPECT_EQ(job.AwaitEnd(job.Begin(LinesUpTo(90)).key).counts, (LineCounts{90, 90, 0}));
+  EXPECT_LE(most, 8);
+  EXPECT_LT(engine.calls(), 180) << "most answers find memory";
+}
+
+TEST(BatchBounds, ALineThatFindsNoMemoryRunsAgain) {
+  ScriptedEngine engine([&](EngineCall& call) { call.Answer(200, LongAnswer(2 << 20)); });
+  const StoreFolder folder;
+  JobWorld job(folder, engine);
+  const Bytes budget = Config().limits.max_answer_memory;
+  std::optional<AnswerMemory> others(std::in_place, job.world.edge(), budget, 1);
+  ASSERT_TRUE(others->Hold(static_cast<size_t>(budget.value()) - (5 << 19)));
+  const Batch made = job.Begin(LinesUpTo(3));
+  ASSERT_TRUE(Eventually([&] { return engine.calls() >= 4; }));
+  EXPECT_EQ(job.Find(made.key).counts, (LineCounts{3, 0, 0}));
+  others.reset();
+  EXPECT_EQ(job.AwaitEnd(made.key).counts, (LineCounts{3, 3, 0}));
 }
 
 TEST(BatchBounds, EmptyLinesAreReadSliceBySlice) {

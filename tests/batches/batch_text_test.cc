@@ -73,26 +73,6 @@ TEST(BatchText, AnEndedBatchHasItsFilesTimesAndErrors) {
   EXPECT_EQ(json["request_counts"]["failed"], 1);
 }
 
-TEST(BatchText, AnAnswerIsOneLineWhateverItsBody) {
-  const std::string text = AnswerText({LineId("batch_7", 4), "mine"}, 200, "{\n  \"a\": \"b\\n\"\r\n}");
-  EXPECT_EQ(text.find('\n'), text.size() - 1);
-  const Json json = Json::parse(text);
-  EXPECT_EQ(json["id"], "batch_req_7_4");
-  EXPECT_EQ(json["custom_id"], "mine");
-  EXPECT_EQ(json["response"]["status_code"], 200);
-  EXPECT_EQ(json["response"]["body"]["a"], "b\n");
-  EXPECT_TRUE(json["error"].is_null());
-}
-
-TEST(BatchText, OnlyAJsonValueIsABody) {
-  for (const char* good : {"{}", " [1, 2.5e3]\n", "\"a\"", "null", "123456789012345678901234567890"}) {
-    EXPECT_TRUE(IsJsonValue(good)) << good;
-  }
-  for (const char* bad : {"", "{", "{} {}", "\xff\xfb\x90", "\"\xff\"", "\"\\q\"", "1-2", "hello"}) {
-    EXPECT_FALSE(IsJsonValue(bad)) << bad;
-  }
-}
-
 TEST(AnswerUse, ItIsReadFromTheUsageOfEachDialect) {
   EXPECT_EQ(
       UseOf(R"({"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":4,"total_tokens":13,)"

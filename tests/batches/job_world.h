@@ -37,9 +37,10 @@ inline std::string LinesUpTo(int count) {
   return lines;
 }
 
-inline Config ConfigWithLines(const ScriptedEngine& engine, int64_t most) {
+inline Config ConfigWithLines(const ScriptedEngine& engine, int64_t most, Bytes answers) {
   Config config = ConfigOf(engine.url());
   config.state.max_running_lines = most;
+  config.limits.max_answer_memory = answers;
   return config;
 }
 
@@ -47,8 +48,8 @@ inline Config ConfigWithLines(const ScriptedEngine& engine, int64_t most) {
 class JobWorld {
  public:
   JobWorld(const StoreFolder& folder, const ScriptedEngine& engine, int64_t most_lines = 64,
-           const StoreLimits& limits = {})
-      : world(ConfigWithLines(engine, most_lines)),
+           const StoreLimits& limits = {}, Bytes answers = Config().limits.max_answer_memory)
+      : world(ConfigWithLines(engine, most_lines, answers)),
         thread_(*JobThread::Open(folder.path(), limits, nullptr)),
         runner_(std::make_unique<BatchRunner>(world.loop(), std::vector<EventLoop*>{&world.loop()}, *thread_)) {
     EXPECT_TRUE(world.WaitUp());

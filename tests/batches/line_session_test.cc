@@ -3,67 +3,21 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "router/jobs/run/line_client.h"
-#include "tests/session/session_world.h"
+#include "tests/batches/one_line.h"
 
 namespace penstock::jobs {
 namespace {
-
-using Json = nlohmann::json;
-
-const std::string kWhole =
-    R"({"id":"c1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},)"
-    R"("finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10}})";
-const std::string kPrompt = R"({"model":"m","prompt":"tell"})";
-
-std::string TextJson(const std::string& text, const std::string& finish = "null") {
-  return R"({"id":"c1","object":"text_completion","created":1,"model":"m","choices":[{"index":0,"text":")" + text +
-         R"(","finish_reason":)" + finish + "}]}";
-}
-const std::string kUsage = R"({"id":"c1","object":"text_completion","created":1,"model":"m","choices":[],)"
-                           R"("usage":{"prompt_tokens":9,"completion_tokens":4,"total_tokens":13}})";
-
-// The observer of a session, and its request.
-class Inside final : public SessionObserver {
- public:
-  explicit Inside(const std::string& service_class = "background")
-      : request{{TenantId(7), "", "", ""}, service_class, this} {}
-  void OnForward() override { ++forwards; }
-  void OnRequeue() override { ++requeues; }
-  void OnAnswered(const Usage& counted) override { usage = counted; }
-
-  InsideRequest request;
-  int forwards = 0;
-  int requeues = 0;
-  Usage usage;
-};
-
-// A line, its session, and the engine with this script.
-struct OneLine {
-  explicit OneLine(ScriptedEngine::Script script, Endpoint endpoint = Endpoint::kChat)
-      : engine(std::move(script)), world(engine.url()), client(endpoint) {
-    EXPECT_TRUE(world.WaitUp());
-    world.inside = &inside.request;
-    world.endpoint = endpoint;
-  }
-
-  ScriptedEngine engine;
-  SessionWorld world;
-  Inside inside;
-  LineClient client;
-};
 
 TEST(LineSession, AWholeAnswerIsGathered) {
   OneLine line([](EngineCall& call) { call.Answer(200, kWhole); });
   auto& [engine, world, inside, client] = line;
   ASSERT_TRUE(world.Run(client, ChatBody()));
   EXPECT_EQ(client.result().status, 200);
-  EXPECT_EQ(client.TakeBody(), kWhole);
+  EXPECT_EQ(client.TakeBody().Join(), kWhole);
   EXPECT_EQ(inside.forwards, 1);
   EXPECT_EQ(inside.usage.prompt, Tokens(9));
   const auto arrived = world.book.Of<RequestArrived>();
@@ -73,13 +27,11 @@ TEST(LineSession, AWholeAnswerIsGathered) {
 }
 
 TEST(LineSession, ARefusalHasItsStatusInTheRecord) {
-  LineClient client(Endpoint::kChat);
+  OneLine line([](EngineCall&) {});
   const ApiError error = FromRefusal(Refuse{RequestId(), Refusal::kUnknownModel, Duration(), 0, 0}, "none");
-  boost::asio::io_context loop;
-  boost::asio::co_spawn(loop, client.Error(error), boost::asio::detached);
-  loop.run();
-  EXPECT_EQ(client.status(), 404);
-  EXPECT_EQ(client.result().status, 404);
+  boost::asio::co_spawn(line.world.loop().io(), line.client.Error(error), boost::asio::use_future).get();
+  EXPECT_EQ(line.client.status(), 404);
+  EXPECT_EQ(line.client.result().status, 404);
 }
 
 TEST(LineSession, AnAnswerThatCanBeContinuedIsGatheredFromAStream) {
@@ -98,7 +50,7 @@ TEST(LineSession, AnAnswerThatCanBeContinuedIsGatheredFromAStream) {
   auto& [engine, world, inside, client] = line;
   ASSERT_TRUE(world.Run(client, kPrompt));
   EXPECT_EQ(client.result().status, 200);
-  const Json answer = Json::parse(client.TakeBody());
+  const Json answer = Json::parse(client.TakeBody().Join());
   EXPECT_EQ(answer["object"], "text_completion");
   EXPECT_EQ(answer["choices"][0]["text"], "abcd");
   EXPECT_EQ(answer["choices"][0]["finish_reason"], "stop");
@@ -109,19 +61,6 @@ TEST(LineSession, AnAnswerThatCanBeContinuedIsGatheredFromAStream) {
   EXPECT_TRUE(world.book.Of<RequestArrived>()[0].continues);
 }
 
-// An engine whose completion is a stream of choices with these members.
-ScriptedEngine::Script Choices(std::vector<std::string> choices, int* runs) {
-  return [choices = std::move(choices), runs](EngineCall& call) {
-    ++*runs;
-    call.BeginStream();
-    for (const std::string& members : choices) call.Event(R"({"id":"c1","choices":[{"index":0,)" + members + "}]}");
-    call.Event(TextJson("", "\"stop\""));
-    call.Event(kUsage);
-    call.Chunk("data: [DONE]\n\n");
-    call.EndStream();
-  };
-}
-
 TEST(LineSession, FieldsThatNoRuleKnowsAreInTheAnswer) {
   int runs = 0;
   OneLine line(Choices({R"("text":"a","token_ids":[1])", R"("text":"b","token_ids":[2])"}, &runs),
@@ -129,7 +68,7 @@ TEST(LineSession, FieldsThatNoRuleKnowsAreInTheAnswer) {
   auto& [engine, world, inside, client] = line;
   ASSERT_TRUE(world.Run(client, kPrompt));
   EXPECT_EQ(client.result().status, 200);
-  const Json choice = Json::parse(client.TakeBody())["choices"][0];
+  const Json choice = Json::parse(client.TakeBody().Join())["choices"][0];
   EXPECT_EQ(choice["text"], "ab");
   EXPECT_EQ(choice["token_ids"], Json::parse("[1,2]"));
   EXPECT_EQ(runs, 1);
@@ -152,7 +91,7 @@ TEST(LineSession, EventsWithoutChoicesArePassedOver) {
   auto& [engine, world, inside, client] = line;
   ASSERT_TRUE(world.Run(client, kPrompt));
   EXPECT_EQ(client.result().status, 200);
-  const Json answer = Json::parse(client.TakeBody());
+  const Json answer = Json::parse(client.TakeBody().Join());
   EXPECT_EQ(answer["choices"][0]["text"], "ab");
   EXPECT_EQ(answer["usage"]["completion_tokens"], 4);
   EXPECT_EQ(inside.usage.output, Tokens(4));
@@ -167,7 +106,7 @@ TEST(LineSession, AStreamThatMakesNoAnswerIsOneFaultOfItsEngine) {
     EXPECT_EQ(client.result().status, 502);
     EXPECT_TRUE(client.result().engine_fault);
     EXPECT_TRUE(client.result().unfit);
-    EXPECT_THAT(client.TakeBody(), ::testing::HasSubstr("makes no answer (choice field text)"));
+    EXPECT_THAT(client.TakeBody().Join(), ::testing::HasSubstr("makes no answer (choice field text)"));
     EXPECT_EQ(runs, 1);
     EXPECT_EQ(inside.usage.output, Tokens(0)) << "a fault is no answer";
   }
@@ -183,12 +122,12 @@ struct TwoRuns {
   Json Run() {
     EXPECT_TRUE(world.WaitUp());
     world.inside = &inside.request;
-    LineClient client(Endpoint::kCompletions);
+    LineClient client(world.loop(), kBudget, Endpoint::kCompletions);
     std::future<void> ended = world.Begin(client, kPrompt);
     EXPECT_TRUE(Eventually([&] { return !world.book.Of<FirstToken>().empty(); }));
     world.Abort();
     EXPECT_EQ(ended.wait_for(kPatience), std::future_status::ready);
-    return Json::parse(client.TakeBody());
+    return Json::parse(client.TakeBody().Join());
   }
 
   std::atomic<int> calls{0};
@@ -235,7 +174,7 @@ TEST(LineSession, ALineThatAsksForAStreamIsRefused) {
   auto& [engine, world, inside, client] = line;
   ASSERT_TRUE(world.Run(client, StreamBody()));
   EXPECT_EQ(client.result().status, 400);
-  EXPECT_EQ(Json::parse(client.TakeBody())["error"]["param"], "stream");
+  EXPECT_EQ(Json::parse(client.TakeBody().Join())["error"]["param"], "stream");
   EXPECT_EQ(engine.calls(), 0);
 }
 
@@ -245,7 +184,7 @@ TEST(LineSession, AnErrorIsTheBodyOfTheLine) {
   auto& [engine, world, inside, client] = line;
   ASSERT_TRUE(world.Run(client, ChatBody()));
   EXPECT_EQ(EndOf(client.result(), 0), LineEnd::kFailed);
-  EXPECT_EQ(Json::parse(client.TakeBody())["error"]["message"], "bad");
+  EXPECT_EQ(Json::parse(client.TakeBody().Join())["error"]["message"], "bad");
 }
 
 TEST(LineSession, AFaultOfAnEngineIsNoAnswer) {

@@ -78,7 +78,9 @@ TEST(JobThread, AnswersOfManyLinesAreAllToldOnceTheyAreDurable) {
   io.restart();
   int stored = 0;
   for (int64_t number = 1; number <= 500; ++number) {
-    thread->StoreAnswer(io, AnswerOf(batch, number), [&stored](const JobDone& done) { stored += done.ok() ? 1 : 0; });
+    thread->StoreAnswer(io, AnswerOf(batch, number), [&stored](const JobDone& done, const LineAnswer& back) {
+      stored += done.ok() && back.text.empty() ? 1 : 0;
+    });
   }
   io.run();
   EXPECT_EQ(stored, 500);
@@ -131,14 +133,18 @@ TEST(JobThread, ABatchWithoutItsOutputKeepsNoOtherFromTheDisk) {
   thread->Post(
       io, [&go](JobStore&) { return go.get_future().wait(), true; }, [](bool) {});
   std::vector<std::string> ends;
-  thread->StoreAnswer(io, AnswerOf(batches.first, 2), [&ends](const JobDone& done) {
+  LineAnswer unstored;
+  thread->StoreAnswer(io, AnswerOf(batches.first, 2), [&](const JobDone& done, LineAnswer back) {
     ends.emplace_back(done.ok() ? "stored" : std::string(LabelOf(done.error().kind)));
+    unstored = std::move(back);
   });
-  thread->StoreAnswer(io, AnswerOf(batches.second, 1),
-                      [&ends](const JobDone& done) { ends.emplace_back(done.ok() ? "stored" : "failed"); });
+  thread->StoreAnswer(io, AnswerOf(batches.second, 1), [&ends](const JobDone& done, const LineAnswer&) {
+    ends.emplace_back(done.ok() ? "stored" : "failed");
+  });
   go.set_value();
   io.run();
   EXPECT_THAT(ends, ::testing::ElementsAre("gone", "stored"));
+  EXPECT_EQ(unstored.text, AnswerOf(batches.first, 2).text);
   thread->Stop();
   EXPECT_THAT(faults, ::testing::Contains(JobErrorKind::kGone));
 }

@@ -35,13 +35,6 @@ absl::Status ForMembers(JsonScanner& scanner, Visit&& visit) {
 
 absl::Status Skip(JsonScanner& scanner) { return scanner.Skip() ? absl::OkStatus() : NotJson(); }
 
-// The index of an element that is an object; 0 where it names none.
-bool IndexOf(absl::string_view piece, int64_t* index) {
-  JsonScanner scanner(piece);
-  return scanner.WholeObject(
-      [&](absl::string_view key) { return key == "index" ? scanner.CopyInt(index) : scanner.Skip(); });
-}
-
 absl::string_view InsideOfArray(absl::string_view raw) {
   return absl::StripAsciiWhitespace(raw.substr(1, raw.size() - 2));
 }
@@ -152,19 +145,19 @@ void AssembledChoice::EndPart() {
 absl::Status AssembledChoice::AddToolCalls(JsonScanner& scanner) {
   absl::Status status;
   const bool json = scanner.ForEachElement([&] {
-    const bool object = scanner.Peek() == '{';
+    if (scanner.Peek() != '{') return scanner.Skip();
+    int64_t index = 0;
     absl::string_view raw;
-    if (!scanner.TakeRaw(&raw)) return false;
-    if (object) status = AddToolCall(raw);
-    return status.ok();
+    const bool object = scanner.TakeRawObject(
+        &raw, [&](absl::string_view key) { return key == "index" ? scanner.CopyInt(&index) : scanner.Skip(); });
+    if (object) status = AddToolCall(raw, index);
+    return object && status.ok();
   });
   if (!status.ok()) return status;
   return json ? absl::OkStatus() : NotJson();
 }
 
-absl::Status AssembledChoice::AddToolCall(absl::string_view piece) {
-  int64_t index = 0;
-  if (!IndexOf(piece, &index)) return NotJson();
+absl::Status AssembledChoice::AddToolCall(absl::string_view piece, int64_t index) {
   const auto found = calls_.find(index);
   if (found == calls_.end() && calls_.size() >= kMostListed) return TooMany("tool calls");
   if (found == calls_.end()) added_ += kPerCall;

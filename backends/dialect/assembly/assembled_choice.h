@@ -68,7 +68,7 @@ class AssembledChoice {
   // The text so far becomes a part of the list.
   void EndPart();
   absl::Status AddToolCalls(JsonScanner& scanner);
-  absl::Status AddToolCall(absl::string_view piece);
+  absl::Status AddToolCall(absl::string_view piece, int64_t index);
   absl::Status AddFunction(JsonScanner& scanner, JsonMembers* function);
   absl::Status AddLogprobs(JsonScanner& scanner);
   absl::Status AppendText(JsonScanner& scanner, std::string* text);

@@ -4,36 +4,79 @@
 #include <optional>
 #include <utility>
 
+#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "base/json_string.h"
 
 namespace penstock {
 namespace {
 
-constexpr size_t kPerValue = 160;  // Bytes of a value's books, roughly.
+constexpr size_t kPerValue = 192;  // Bytes of a value's books, roughly.
 
 absl::Status NoJson() { return absl::InvalidArgumentError("event is not a JSON object"); }
 
 bool IsName(absl::string_view key) { return key == "id" || key == "type" || key == "index" || key == "role"; }
 
-// The index of an element that is an object; none: it has none.
-std::optional<int64_t> OwnIndex(absl::string_view raw) {
+// So many names are compared one by one.
+constexpr size_t kFew = 8;
+
+// The index of an element that is its first member; none: it must be looked for. Most engines write it there.
+std::optional<int64_t> FirstIndex(JsonScanner scanner) {
+  std::optional<int64_t> index;
+  (void)scanner.ForEachMember([&](absl::string_view key) {
+    constexpr int64_t kNone = INT64_MIN;
+    int64_t number = kNone;
+    if (key == "index" && scanner.CopyInt(&number) && number != kNone) index = number;
+    return false;
+  });
+  return index;
+}
+
+// Takes an element that is an object, and finds its index; none: it has none. False: not JSON.
+bool TakeObject(JsonScanner& scanner, absl::string_view* raw, std::optional<int64_t>* index) {
   constexpr int64_t kNone = INT64_MIN;
-  int64_t index = kNone;
-  JsonScanner scanner(raw);
-  const bool object = scanner.WholeObject(
-      [&](absl::string_view key) { return key == "index" ? scanner.CopyInt(&index) : scanner.Skip(); });
-  return object && index != kNone ? std::optional<int64_t>(index) : std::nullopt;
+  int64_t number = kNone;
+  const bool object = scanner.TakeRawObject(
+      raw, [&](absl::string_view key) { return key == "index" ? scanner.CopyInt(&number) : scanner.Skip(); });
+  if (number != kNone) *index = number;
+  return object;
 }
 
 template <class Key, class Of>
-size_t PlaceOf(const Of& key, const std::vector<Key>& keys) {
+size_t Search(const Of& key, const std::vector<Key>& keys) {
   return static_cast<size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
 }
 
 }  // namespace
 
-bool MergedValue::Has(absl::string_view key) const { return PlaceOf(key, keys_) < keys_.size(); }
+uint64_t MergedValue::NumberAt(size_t place) const {
+  return kind_ == Kind::kList ? static_cast<uint64_t>(indexes_[place]) : absl::HashOf(absl::string_view(keys_[place]));
+}
+
+void MergedValue::NotePlace() {
+  size_t place = values_.size() - 1;
+  if (!places_) {
+    if (place < kFew) return;
+    places_ = std::make_unique<absl::flat_hash_map<uint64_t, size_t>>();
+    place = 0;
+  }
+  for (; place < values_.size(); ++place) places_->try_emplace(NumberAt(place), place);
+}
+
+size_t MergedValue::PlaceOf(absl::string_view key) const {
+  if (!places_) return Search(key, keys_);
+  const auto found = places_->find(absl::HashOf(key));
+  if (found == places_->end()) return keys_.size();
+  return keys_[found->second] == key ? found->second : Search(key, keys_);
+}
+
+size_t MergedValue::PlaceOf(int64_t index) const {
+  if (!places_) return Search(index, indexes_);
+  const auto found = places_->find(static_cast<uint64_t>(index));
+  return found == places_->end() ? indexes_.size() : found->second;
+}
+
+bool MergedValue::Has(absl::string_view key) const { return !keys_.empty() && PlaceOf(key) < keys_.size(); }
 
 void MergedValue::Become(Kind kind) {
   if (kind_ == kind) return;
@@ -60,11 +103,12 @@ absl::Status MergedValue::Take(JsonScanner& scanner, Texts texts, size_t* added,
 absl::Status MergedValue::TakeMember(absl::string_view key, JsonScanner& scanner, Texts texts, size_t* added,
                                      int level) {
   Become(Kind::kObject);
-  const size_t place = PlaceOf(key, keys_);
+  const size_t place = PlaceOf(key);
   if (place == keys_.size()) {
     if (place >= kMostMembers) return absl::UnimplementedError("too many fields of an object");
     keys_.emplace_back(key);
     values_.emplace_back();
+    NotePlace();
     *added += kPerValue + key.size();
   }
   MergedValue& value = values_[place];
@@ -97,11 +141,17 @@ absl::Status MergedValue::TakeList(JsonScanner& scanner, Texts texts, size_t* ad
   Become(Kind::kList);
   absl::Status status;
   const bool json = scanner.ForEachElement([&] {
-    absl::string_view raw;
-    if (!scanner.TakeRaw(&raw)) return false;
-    const auto index = raw.front() == '{' && level < kMostLevels ? OwnIndex(raw) : std::nullopt;
+    const bool merges = scanner.Peek() == '{' && level < kMostLevels;
+    std::optional<int64_t> index = merges ? FirstIndex(scanner) : std::nullopt;
     if (index) {
-      status = TakeElement(raw, *index, texts, added, level + 1);
+      status = TakeElement(*index, scanner, texts, added, level + 1);
+      return status.ok();
+    }
+    absl::string_view raw;
+    if (!(merges ? TakeObject(scanner, &raw, &index) : scanner.TakeRaw(&raw))) return false;
+    if (index) {
+      JsonScanner again(raw);
+      status = TakeElement(*index, again, texts, added, level + 1);
       return status.ok();
     }
     absl::StrAppend(&text_, text_.empty() ? "" : ",", raw);
@@ -112,15 +162,15 @@ absl::Status MergedValue::TakeList(JsonScanner& scanner, Texts texts, size_t* ad
   return json ? absl::OkStatus() : NoJson();
 }
 
-absl::Status MergedValue::TakeElement(absl::string_view raw, int64_t index, Texts texts, size_t* added, int level) {
-  const size_t place = PlaceOf(index, indexes_);
+absl::Status MergedValue::TakeElement(int64_t index, JsonScanner& scanner, Texts texts, size_t* added, int level) {
+  const size_t place = PlaceOf(index);
   if (place == indexes_.size()) {
     if (place >= kMostElements) return absl::UnimplementedError("too many elements of a list");
     indexes_.push_back(index);
     values_.emplace_back();
+    NotePlace();
     *added += kPerValue;
   }
-  JsonScanner scanner(raw);
   return values_[place].Take(scanner, texts, added, level);
 }
 

@@ -91,22 +91,24 @@ absl::Status StreamAssembler::AddChoices(JsonScanner& scanner) {
   said_.choices = scanner.Peek() == '[';
   absl::Status status;
   const bool json = scanner.ForEachElement([&] {
+    if (scanner.Peek() != '{') {
+      status = absl::InvalidArgumentError("choice is not an object");
+      return false;
+    }
+    int64_t index = 0;
     absl::string_view raw;
-    if (!scanner.TakeRaw(&raw)) return false;
+    const bool object = scanner.TakeRawObject(
+        &raw, [&](absl::string_view key) { return key == "index" ? scanner.CopyInt(&index) : scanner.Skip(); });
+    if (!object) return false;
     ++said_.pieces;
-    status = AddChoice(raw);
+    status = AddChoice(raw, index);
     return status.ok();
   });
   if (!status.ok()) return status;
   return json ? absl::OkStatus() : NotObject();
 }
 
-absl::Status StreamAssembler::AddChoice(absl::string_view piece) {
-  int64_t index = 0;
-  JsonScanner scanner(piece);
-  const bool object = scanner.WholeObject(
-      [&](absl::string_view key) { return key == "index" ? scanner.CopyInt(&index) : scanner.Skip(); });
-  if (!object) return absl::InvalidArgumentError("choice is not an object");
+absl::Status StreamAssembler::AddChoice(absl::string_view piece, int64_t index) {
   auto found = choices_.find(index);
   if (found == choices_.end()) {
     if (choices_.size() >= kMostChoices) return absl::UnimplementedError("too many choices");

@@ -39,7 +39,7 @@ class StreamAssembler {
  private:
   absl::Status AddMember(JsonScanner& scanner, absl::string_view key);
   absl::Status AddChoices(JsonScanner& scanner);
-  absl::Status AddChoice(absl::string_view piece);
+  absl::Status AddChoice(absl::string_view piece, int64_t index);
   absl::Status KeepTop();
   void TakeUsage(Usage usage);
   // The usage of the answer; empty when no event had one.

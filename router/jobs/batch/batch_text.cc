@@ -1,9 +1,5 @@
 #include "router/jobs/batch/batch_text.h"
 
-#include <simdjson.h>
-
-#include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -18,14 +14,6 @@ std::string TimeOf(const std::optional<UnixSeconds>& time) { return time ? absl:
 std::string OrNull(absl::string_view text) { return text.empty() ? "null" : JsonQuote(text); }
 
 std::string OrNullJson(const std::string& json) { return json.empty() ? "null" : json; }
-
-// A line break between the tokens of a JSON text is white space, and inside a string it is escaped.
-std::string InOneLine(absl::string_view json) {
-  std::string line(json);
-  std::replace_if(
-      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
-  return line;
-}
 
 std::string CountsJson(const LineCounts& counts) {
   return absl::StrCat("{\"total\":", counts.total, ",\"completed\":", counts.completed, ",\"failed\":", counts.failed,
@@ -73,17 +61,9 @@ std::string LineId(absl::string_view batch_id, int64_t number) {
   return absl::StrCat("batch_req_", absl::StripPrefix(batch_id, "batch_"), "_", number);
 }
 
-bool IsJsonValue(absl::string_view body) {
-  simdjson::dom::parser parser;
-  if (parser.parse(body.data(), body.size()).error() == simdjson::SUCCESS) return true;
-  // simdjson takes no integer of more than 64 bits.
-  return nlohmann::json::accept(body.begin(), body.end());
-}
-
-std::string AnswerText(const LineNames& names, int status, absl::string_view body) {
+std::string AnswerHead(const LineNames& names, int status) {
   return absl::StrCat("{\"id\":", JsonQuote(names.id), ",\"custom_id\":", OrNull(names.custom_id),
-                      ",\"response\":{\"status_code\":", status, ",\"request_id\":", JsonQuote(names.id),
-                      ",\"body\":", InOneLine(body), "},\"error\":null}\n");
+                      ",\"response\":{\"status_code\":", status, ",\"request_id\":", JsonQuote(names.id), ",\"body\":");
 }
 
 std::string ErrorText(const LineNames& names, absl::string_view code, absl::string_view message, FaultPlace place) {

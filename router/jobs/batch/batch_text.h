@@ -21,10 +21,8 @@ struct LineNames {
   std::string custom_id;
 };
 
-// The text is one JSON value. Costs a pass over it, at a gigabyte in a second.
-bool IsJsonValue(absl::string_view body);
-// A line of the output file, or of the error file where `status` is an error. `body` is a JSON value. Ends in \n.
-std::string AnswerText(const LineNames& names, int status, absl::string_view body);
+// A line of the output file up to its body. MakeAnswerRow() makes all of it.
+std::string AnswerHead(const LineNames& names, int status);
 // A place in the input file, from 1; 0: unknown, and left out.
 struct FaultPlace {
   int64_t line = 0;

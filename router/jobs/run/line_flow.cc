@@ -5,11 +5,9 @@
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "config/values/builtin_classes.h"
 #include "config/values/policy_pair.h"
-#include "router/jobs/batch/answer_use.h"
 #include "router/jobs/batch/batch_text.h"
 #include "router/telemetry/batch_metrics.h"
 
@@ -21,6 +19,8 @@ namespace {
 constexpr Duration kDiskPause = Duration::Seconds(1);
 // Lines per replica under a policy that cannot make them give way.
 constexpr int64_t kLinesPerReplica = 8;
+// Lines whose answers have the usual length take so small a part of the answers' memory together.
+constexpr int64_t kLinesPart = 8;
 
 // Only Penstock's own core lets lines wait behind all else, and evicts them. Under any other policy they would fill the
 // engines.
@@ -41,12 +41,6 @@ const TenantConfig* FindTenant(const Config& config, TenantId id) {
   const auto found = std::find_if(config.tenants.begin(), config.tenants.end(),
                                   [id](const TenantConfig& each) { return TenantIdOf(each.name) == id; });
   return found == config.tenants.end() ? nullptr : &*found;
-}
-
-std::string RefusalOf(const LineRun& run) {
-  constexpr size_t kLongest = 1000;
-  return run.body.size() > kLongest ? absl::StrCat("status ", run.result.status)
-                                    : absl::StrCat("status ", run.result.status, ": ", run.body);
 }
 
 bool NeedsKey(const Config& config) {
@@ -115,8 +109,22 @@ void LineFlow::Remove(BatchKey key) {
   jobs_.erase(key);
 }
 
+void LineFlow::SetMost() {
+  const Config& config = home_.fleet()->config();
+  part_ = config.limits.max_answer_memory.value() / kLinesPart;
+  const int64_t within = part_ / std::max<int64_t>(1, usual_bytes_);
+  schedule_.SetMost(std::min(MostLines(config), std::max<int64_t>(1, within)));
+}
+
+void LineFlow::OnSize(size_t bytes) {
+  // A long answer counts at once, and is forgotten over some ten short ones.
+  const auto size = static_cast<int64_t>(bytes);
+  usual_bytes_ = std::max(size, usual_bytes_ - (usual_bytes_ - size) / 10);
+  SetMost();
+}
+
 void LineFlow::Refresh() {
-  schedule_.SetMost(MostLines(home_.fleet()->config()));
+  SetMost();
   for (const auto& [key, job] : jobs_) schedule_.Put(key, FactsOf(*job));
   PumpSoon();
 }
@@ -136,7 +144,7 @@ void LineFlow::PumpSoon() {
 }
 
 void LineFlow::Pump() {
-  if (stopped_ || unstored_ > 0) return;
+  if (stopped_ || unstored_ > 0 || storing_bytes_ > std::min(kMostStoring, part_)) return;
   const Instant now = Now();
   while (const std::optional<BatchKey> key = schedule_.Next(now)) StartLine(*key, now);
   while (const std::optional<BatchKey> key = schedule_.NextClaim(now)) Claim(*key);
@@ -177,7 +185,7 @@ void LineFlow::OnClaimed(const JobPointer& job, JobResult<ClaimedLines> claimed)
       job->at_hand[lane].push_back(std::move(task));
       CountLane(job, lane);
     }
-    for (const LineAnswer& broken : claimed->broken) Store(job, broken);
+    for (LineAnswer& broken : claimed->broken) Store(job, std::move(broken), nullptr);
   }
   Note(job);
 }
@@ -233,17 +241,14 @@ void LineFlow::OnEnded(const JobPointer& job, LineRun& run) {
   if (end == LineEnd::kAnswered) job->served.insert(run.place.lane);
   job->refusals.erase(run.task.line.number);
   home_.edge().telemetry->batches().OnTokens(run.usage.prompt, run.usage.output);
-  const LineNames names{run.id(), run.task.custom_id};
-  if (!IsJsonValue(run.body)) {
-    return Store(job, {run.job(), run.task.line.number, /*failed=*/true,
-                       ErrorText(names, "answer_is_no_json", "The answer of the engine is no JSON value.")});
-  }
-  Store(job, {run.job(), run.task.line.number, end == LineEnd::kFailed, AnswerText(names, run.result.status, run.body),
-              UseOf(run.body)});
+  OnSize(run.row.text.size());
+  const bool failed = end == LineEnd::kFailed || !run.row.good;
+  LineAnswer answer{run.job(), run.task.line.number, failed, std::move(run.row.text), run.row.use};
+  Store(job, std::move(answer), std::move(run.memory));
 }
 
 void LineFlow::TryAgain(const JobPointer& job, LineRun& run) {
-  if (run.result.status != 0) job->refusals[run.task.line.number] = RefusalOf(run);
+  if (run.result.status != 0) job->refusals[run.task.line.number] = std::move(run.refusal);
   if (job->stopped) return;
   home_.edge().telemetry->batches().OnRetry();
   const bool fault = run.result.engine_fault;
@@ -256,30 +261,37 @@ void LineFlow::TryAgain(const JobPointer& job, LineRun& run) {
   }
 }
 
-void LineFlow::Store(const JobPointer& job, const LineAnswer& answer) {
+void LineFlow::Store(const JobPointer& job, LineAnswer answer, AnswerMemoryPointer memory) {
+  const auto bytes = static_cast<int64_t>(answer.text.size());
   ++job->storing;
-  auto done = [this, job, answer](const JobDone& stored) {
+  storing_bytes_ += bytes;
+  auto done = [this, job, failed = answer.failed, bytes, memory = std::move(memory)](const JobDone& stored,
+                                                                                     LineAnswer back) mutable {
+    storing_bytes_ -= bytes;
     const bool full = !stored.ok() && stored.error().kind == JobErrorKind::kQuota;
     if (full) job->faults.too_large = stored.error().message;
     job->faults.gone = job->faults.gone || (!stored.ok() && stored.error().kind == JobErrorKind::kGone);
-    if (!stored.ok() && !full && !job->faults.gone) return StoreLater(job, answer);
+    if (!stored.ok() && !full && !job->faults.gone) return StoreLater(job, std::move(back), std::move(memory));
     --job->storing;
+    memory.reset();
     if (!stored.ok()) return Note(job);
-    ++(answer.failed ? job->batch.counts.failed : job->batch.counts.completed);
-    home_.edge().telemetry->batches().OnLines(answer.failed ? LineOutcome::kFailed : LineOutcome::kCompleted);
+    ++(failed ? job->batch.counts.failed : job->batch.counts.completed);
+    home_.edge().telemetry->batches().OnLines(failed ? LineOutcome::kFailed : LineOutcome::kCompleted);
     Note(job);
   };
-  store_.StoreAnswer(home_.io(), answer, std::move(done));
+  store_.StoreAnswer(home_.io(), std::move(answer), std::move(done));
 }
 
-void LineFlow::StoreLater(const JobPointer& job, LineAnswer answer) {
+void LineFlow::StoreLater(const JobPointer& job, LineAnswer answer, AnswerMemoryPointer memory) {
   ++unstored_;
   auto timer = std::make_shared<asio::steady_timer>(home_.io(), ToChrono(kDiskPause));
-  timer->async_wait([this, timer, job, answer = std::move(answer)](const boost::system::error_code&) {
+  auto again = [this, timer, job, answer = std::move(answer),
+                memory = std::move(memory)](const boost::system::error_code&) mutable {
     --unstored_;
     --job->storing;
-    Store(job, answer);
-  });
+    Store(job, std::move(answer), std::move(memory));
+  };
+  timer->async_wait(std::move(again));
 }
 
 }  // namespace penstock::jobs

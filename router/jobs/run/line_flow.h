@@ -1,12 +1,14 @@
 // The lines of all batches on their way: from the store into memory, into the core, and their answers to the disk.
 //
 // Invariant: a line is at one place: pending in the store, at hand, in a run, or an answer that is being stored. A
-// disk that does not take an answer holds the answer here, and no line begins until it is stored. Belongs to the home
-// loop; sessions run on the loops of clients. Cost: two messages between loops per line, and one per placement.
+// disk that does not take an answer holds the answer here, and no line begins until it is stored. Answers come as rows,
+// and no byte of them is read or copied here. Belongs to the home loop; sessions run on the loops of clients. Cost: two
+// messages between loops per line, and one per placement.
 #ifndef PENSTOCK_ROUTER_JOBS_RUN_LINE_FLOW_H_
 #define PENSTOCK_ROUTER_JOBS_RUN_LINE_FLOW_H_
 
 #include <boost/asio/steady_timer.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -19,6 +21,7 @@
 #include "router/jobs/store/job_values.h"
 #include "router/jobs/worker/job_thread.h"
 #include "router/live/event_loop.h"
+#include "router/session/state/answer_memory.h"
 
 namespace penstock::jobs {
 
@@ -27,6 +30,8 @@ class LineFlow {
   // Lines and bytes of one read.
   static constexpr int64_t kClaimLines = 128;
   static constexpr int64_t kClaimBytes = 4 << 20;
+  // No line begins while answers with more bytes wait for the disk, or with more than a part of the answers' memory.
+  static constexpr int64_t kMostStoring = 64 << 20;
 
   LineFlow(EventLoop& home, std::vector<EventLoop*> loops, JobThread& store);
 
@@ -45,11 +50,17 @@ class LineFlow {
   int64_t placed() const { return schedule_.placed(); }
 
  private:
+  using AnswerMemoryPointer = std::unique_ptr<AnswerMemory>;
+
   void Pump();
   // Pump() at the end of the loop's queue, once for many changes.
   void PumpSoon();
   void ArmTimer(Instant at);
   ScheduledJob FactsOf(const Job& job) const;
+  // The most lines in the core: as many as the configuration allows and the memory of answers holds.
+  void SetMost();
+  // An answer has this length.
+  void OnSize(size_t bytes);
   void Claim(BatchKey key);
   void OnClaimed(const JobPointer& job, JobResult<ClaimedLines> claimed);
   void StartLine(BatchKey key, Instant now);
@@ -58,9 +69,10 @@ class LineFlow {
   void OnNews(const std::shared_ptr<LineRun>& run, LineRun::News news);
   void OnEnded(const JobPointer& job, LineRun& run);
   void TryAgain(const JobPointer& job, LineRun& run);
-  void Store(const JobPointer& job, const LineAnswer& answer);
+  // `memory` is that of the answer, which holds it until it is stored. Null: it is short.
+  void Store(const JobPointer& job, LineAnswer answer, AnswerMemoryPointer memory);
   // Stores an answer again after a pause: the disk did not take it.
-  void StoreLater(const JobPointer& job, LineAnswer answer);
+  void StoreLater(const JobPointer& job, LineAnswer answer, AnswerMemoryPointer memory);
   void Note(const JobPointer& job);
 
   EventLoop& home_;
@@ -70,7 +82,10 @@ class LineFlow {
   std::map<BatchKey, JobPointer> jobs_;
   boost::asio::steady_timer timer_;
   size_t next_loop_ = 0;
-  int64_t unstored_ = 0;  // Answers that the disk did not take.
+  int64_t unstored_ = 0;       // Answers that the disk did not take.
+  int64_t storing_bytes_ = 0;  // Bytes of the answers that wait for the disk.
+  int64_t usual_bytes_ = 0;    // Of an answer, rather too many.
+  int64_t part_ = 0;           // The part of the answers' memory for lines.
   bool pump_due_ = false;
   bool stopped_ = false;
 };

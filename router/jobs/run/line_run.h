@@ -1,4 +1,4 @@
-// One run of a line: a session without a socket, on one of the loops of clients.
+// One run of a line: a session without a socket, on one of the loops of clients. It ends with the row of its answer.
 //
 // Made and owned on the home loop, which hears its news. Its session lives on the other loop, and keeps it until the
 // end. Begin and Leave are called on the home loop; all else is marked.
@@ -14,12 +14,14 @@
 
 #include "backends/dialect/endpoint.h"
 #include "backends/dialect/usage.h"
+#include "router/jobs/batch/answer_row.h"
 #include "router/jobs/run/line_client.h"
 #include "router/jobs/schedule/job_schedule.h"
 #include "router/jobs/schedule/line_rules.h"
 #include "router/jobs/store/job_values.h"
 #include "router/live/event_loop.h"
 #include "router/openai/request/header_rules.h"
+#include "router/session/state/answer_memory.h"
 #include "router/session/state/inside_request.h"
 
 namespace penstock::jobs {
@@ -62,7 +64,9 @@ class LineRun final : public std::enable_shared_from_this<LineRun>, private Sess
   // The session's while it runs; after kEnded the listener's.
   LineTask task;
   LineResult result;
-  std::string body;
+  std::string refusal;  // Its status, and its body where that is short.
+  AnswerRow row;
+  std::unique_ptr<AnswerMemory> memory;  // The row's. Null where there is none.
   Usage usage;
   // The listener's.
   LinePlace place;
@@ -73,6 +77,9 @@ class LineRun final : public std::enable_shared_from_this<LineRun>, private Sess
   void OnAnswered(const Usage& counted) override { usage = counted; }
   void Tell(News news);
   static boost::asio::awaitable<void> Run(std::shared_ptr<LineRun> self);
+  boost::asio::awaitable<void> Ask();
+  // Makes the row of the answer; of a long one beside the loop.
+  boost::asio::awaitable<void> MakeRow();
 
   EventLoop& home_;
   EventLoop& loop_;

@@ -106,9 +106,11 @@ bool JobThread::Tidy() {
   return more.ok() && *more;
 }
 
-void JobThread::StoreAnswer(asio::io_context& io, LineAnswer answer, absl::AnyInvocable<void(const JobDone&)> done) {
-  auto told = [done = std::move(done), guard = asio::make_work_guard(io)](const JobDone& result) mutable {
-    asio::post(guard.get_executor(), [done = std::move(done), result]() mutable { done(result); });
+void JobThread::StoreAnswer(asio::io_context& io, LineAnswer answer, AnswerDone done) {
+  auto told = [done = std::move(done), guard = asio::make_work_guard(io)](const JobDone& result,
+                                                                          LineAnswer back) mutable {
+    auto tell = [done = std::move(done), result, back = std::move(back)]() mutable { done(result, std::move(back)); };
+    asio::post(guard.get_executor(), std::move(tell));
   };
   bool first = false;
   {
@@ -151,7 +153,9 @@ void JobThread::StoreGroup(JobStore& store) {
       const auto stored = store.lines().StoreAnswers(std::span(answers).subspan(begin, end - begin));
       result = stored.ok() ? Done() : JobDone(stored.error());
     }
-    for (; begin < end; ++begin) group[begin].told(result);
+    for (; begin < end; ++begin) {
+      group[begin].told(result, result.ok() ? LineAnswer() : std::move(answers[begin]));
+    }
   }
 }
 

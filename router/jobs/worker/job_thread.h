@@ -78,9 +78,10 @@ class JobThread {
         boost::asio::use_awaitable);
   }
 
-  // Any thread. Stores one answer. Answers that come while the disk is busy share its next write. `done` runs on `io`
-  // once the answer is durable. With an error it is not stored.
-  void StoreAnswer(boost::asio::io_context& io, LineAnswer answer, absl::AnyInvocable<void(const JobDone&)> done);
+  // Runs once the answer is durable. With an error it is not stored, and comes back.
+  using AnswerDone = absl::AnyInvocable<void(const JobDone&, LineAnswer)>;
+  // Any thread. Stores one answer. Answers that come while the disk is busy share its next write. `done` runs on `io`.
+  void StoreAnswer(boost::asio::io_context& io, LineAnswer answer, AnswerDone done);
 
   // Any thread: the limits of calls from now on.
   void SetLimits(const StoreLimits& limits);
@@ -100,7 +101,7 @@ class JobThread {
   using Work = WorkQueue::Work;
   struct Waiting {
     LineAnswer answer;
-    absl::AnyInvocable<void(const JobDone&)> told;  // On any thread.
+    AnswerDone told;  // On any thread.
   };
 
   JobThread(std::unique_ptr<JobStore> store, OnFault on_fault);

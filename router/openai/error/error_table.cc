@@ -91,7 +91,7 @@ constexpr std::array<ErrorRow, kErrorCount> kErrors = {{
     AtTheDoor(ErrorName::kNoBodyMemory, TurnedAway::kBodyMemory,
               "The bodies of requests fill `limits.max_body_memory`."),
     AtTheDoor(ErrorName::kNoAnswerMemory, TurnedAway::kAnswerMemory,
-              "The answers that clients have not taken fill `limits.max_answer_memory`."),
+              "The answers that clients and the job store have not taken fill `limits.max_answer_memory`."),
     AtTheDoor(ErrorName::kNoLocalResources, TurnedAway::kLocalResources,
               "The router's machine lacks descriptors, memory or ports for a connection to an engine."),
     AtTheDoor(ErrorName::kTooManyRealtime, TurnedAway::kRealtime, "There are `realtime.connections` WebSockets."),

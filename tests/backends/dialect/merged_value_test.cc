@@ -80,6 +80,30 @@ TEST(MergedValue, MembersAndMergedElementsAreBounded) {
   EXPECT_EQ(Merge({"[" + elements + "]"}).status.code(), absl::StatusCode::kUnimplemented);
 }
 
+TEST(MergedValue, ManyMembersAndElementsMergeByTheirNames) {
+  std::string members, elements;
+  for (size_t i = 0; i < MergedValue::kMostElements; ++i) {
+    const std::string number = std::to_string(i);
+    if (i < MergedValue::kMostMembers) members += (i > 0 ? ",\"m" : "\"m") + number + R"(":"t")";
+    elements += (i > 0 ? R"(,{"index":)" : R"({"index":)") + number + R"(,"s":"t"})";
+  }
+  const std::string value = R"({"o":{)" + members + R"(},"l":[)" + elements + "]}";
+  const Json merged = Of({value, value});
+  EXPECT_EQ(merged["o"].size(), MergedValue::kMostMembers);
+  EXPECT_EQ(merged["l"].size(), MergedValue::kMostElements);
+  for (const auto& [key, text] : merged["o"].items()) EXPECT_EQ(text, "tt") << key;
+  for (size_t i = 0; i < MergedValue::kMostElements; ++i) {
+    EXPECT_EQ(merged["l"][i], Json({{"index", i}, {"s", "tt"}}));
+  }
+}
+
+TEST(MergedValue, TheIndexOfAnElementMayStandAnywhere) {
+  const std::string first = R"([{"s":"a","index":3,"l":[{"t":"x","index":1},{"index":"none"},{}]}])";
+  const std::string second = R"([{"l":[{"index":1,"t":"y"}],"s":"b","index":3},{"index":2}])";
+  EXPECT_EQ(Of({first, second}),
+            Json::parse(R"([{"index":2},{"s":"ab","index":3,"l":[{"index":"none"},{},{"t":"xy","index":1}]}])"));
+}
+
 TEST(MergedValue, ItsMemoryIsTold) {
   EXPECT_EQ(Merge({R"("abc")", R"("de")"}).added, 5u);
   EXPECT_GT(Merge({R"({"a":{}})"}).added, sizeof(MergedValue));

@@ -24,7 +24,7 @@ class EarlyRefusalTest : public ::testing::Test {
     RequestState* request = Waits(prompt);
     test_.now = rooms().lateness.NextCheck(*request, test_.now);
     rooms().early.WasLate(*request, test_.now);
-    rooms().waiting.lane(ModelId(0)).RefusedLate(test_.now);
+    rooms().waiting.lane(ModelId(0)).late.Refused(test_.now);
     rooms().StopWaiting(request, test_.now);
   }
   // So many requests leave the lane for an engine, at even distances within the time.
@@ -101,7 +101,7 @@ TEST_F(EarlyRefusalTest, SmallerRequestsThatWaitAreNoReserve) {
 }
 
 TEST_F(EarlyRefusalTest, WhoStandsBehindTooManyNeedsNoExample) {
-  for (int i = 0; i < 2; ++i) rooms().waiting.lane(ModelId(0)).RefusedLate(test_.now);
+  for (int i = 0; i < 2; ++i) rooms().waiting.lane(ModelId(0)).late.Refused(test_.now);
   Waits(500);
   Dispatch(20, 500, 2);
   // Ten in a second. Those that come now can wait two seconds.
@@ -119,7 +119,7 @@ TEST_F(EarlyRefusalTest, AQueueThatALargePromptHoldsUpIsNoOverload) {
   // The small requests leave at once when the large one has its room, though one in a second left before.
   for (int i = 0; i < 30; ++i) EXPECT_FALSE(RefusesNew(500)) << i;
   EXPECT_FALSE(Refuses(large));
-  rooms().waiting.lane(ModelId(0)).RefusedLate(test_.now);
+  rooms().waiting.lane(ModelId(0)).late.Refused(test_.now);
   EXPECT_TRUE(RefusesNew(500)) << "one in thirteen was late";
 }
 
@@ -156,7 +156,7 @@ TEST(EarlyRefusalRule, WithoutTheRuleNobodyIsRefusedEarly) {
   TestRooms test(FleetOptions{}, std::move(rules));
   RequestState* late = test.Waiting(1, 500);
   test.rooms.early.WasLate(*late, test.now);
-  test.rooms.waiting.lane(ModelId(0)).RefusedLate(test.now);
+  test.rooms.waiting.lane(ModelId(0)).late.Refused(test.now);
   RequestState* request = test.Waiting(2, 500);
   EXPECT_FALSE(test.rooms.early.Refuses(*request, test.now));
   EXPECT_EQ(test.rooms.early.NextCheck(*request, test.now), test.rooms.lateness.NextCheck(*request, test.now));

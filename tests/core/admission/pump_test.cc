@@ -38,7 +38,7 @@ TEST_F(PumpTest, WithoutAChangeNothingIsTried) {
 TEST_F(PumpTest, BestEffortWaitsWhileOthersAreRefusedAndSomethingRuns) {
   Begin({});
   RequestState* running = test_.Decoding(100, 100);
-  for (int i = 0; i < 5; ++i) test_.rooms.waiting.lane(kChat).RefusedLate(test_.now);
+  for (int i = 0; i < 5; ++i) test_.rooms.waiting.lane(kChat).late.Refused(test_.now);
   // 45,000 tokens take 2.25 s of the 2 s goal.
   const std::vector<Action> arrived = Admit(1, 45'000);
   ASSERT_EQ(arrived.size(), 1u);
@@ -52,7 +52,7 @@ TEST_F(PumpTest, BestEffortWaitsWhileOthersAreRefusedAndSomethingRuns) {
 
 TEST_F(PumpTest, BestEffortRunsBesideOthersWhenNobodyIsRefusedAnyMore) {
   Begin({});
-  for (int i = 0; i < 5; ++i) test_.rooms.waiting.lane(kChat).RefusedLate(test_.now);
+  for (int i = 0; i < 5; ++i) test_.rooms.waiting.lane(kChat).late.Refused(test_.now);
   test_.Wait(Duration::Seconds(120));
   test_.Decoding(100, 100);
   const std::vector<Action> arrived = Admit(1, 45'000);
