@@ -43,13 +43,13 @@ TEST(LineSession, ALongEventThatIsNoAnswerIsAFaultOfItsEngine) {
   EXPECT_EQ(world.edge().answers.used(), Bytes(0));
 }
 
-std::string LongAnswer(size_t size) {
+std::string AnswerOfLength(size_t size) {
   return R"({"id":"c1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":")" +
          std::string(size, 'w') + R"("},"finish_reason":"stop"}]})";
 }
 
 TEST(LineMemory, AnAnswerHoldsMemoryOfTheAnswers) {
-  OneLine line([](EngineCall& call) { call.Answer(200, LongAnswer(3 << 20)); });
+  OneLine line([](EngineCall& call) { call.Answer(200, AnswerOfLength(3 << 20)); });
   auto& [engine, world, inside, client] = line;
   ASSERT_TRUE(world.Run(client, ChatBody()));
   EXPECT_EQ(client.result().status, 200);
@@ -60,7 +60,7 @@ TEST(LineMemory, AnAnswerHoldsMemoryOfTheAnswers) {
 }
 
 TEST(LineMemory, AnAnswerThatFindsNoMemoryIsWantedAgain) {
-  OneLine line([](EngineCall& call) { call.Answer(200, LongAnswer(400'000)); }, Endpoint::kChat, Bytes(1'500'000));
+  OneLine line([](EngineCall& call) { call.Answer(200, AnswerOfLength(400'000)); }, Endpoint::kChat, Bytes(1'500'000));
   auto& [engine, world, inside, client] = line;
   AnswerMemory others(world.edge(), kBudget, 1);
   ASSERT_TRUE(others.Hold(1'300'000));
@@ -73,7 +73,7 @@ TEST(LineMemory, AnAnswerThatFindsNoMemoryIsWantedAgain) {
 }
 
 TEST(LineMemory, AnAnswerThatNeverFitsFailsWithItsReason) {
-  OneLine line([](EngineCall& call) { call.Answer(200, LongAnswer(400'000)); }, Endpoint::kChat, Bytes(700'000));
+  OneLine line([](EngineCall& call) { call.Answer(200, AnswerOfLength(400'000)); }, Endpoint::kChat, Bytes(700'000));
   auto& [engine, world, inside, client] = line;
   ASSERT_TRUE(world.Run(client, ChatBody()));
   EXPECT_EQ(EndOf(client.result(), 0), LineEnd::kFailed);

@@ -124,7 +124,7 @@ def test_lines_share_a_small_memory_and_one_that_never_fits_fails(tmp_path, scri
         assert (batch.request_counts.completed, batch.request_counts.failed) == (0, 1)
         [row] = rows(client, batch.error_file_id)
         assert "third of limits.max_answer_memory" in row["response"]["body"]["error"]["message"]
-        # Twelve answers of 2 MiB take four times the memory.
-        scripted.posts[EMBEDDINGS] = lambda body: embedding(2 * MIB)
+        # Twelve answers of a quarter of the memory.
+        scripted.posts[EMBEDDINGS] = lambda body: embedding(3 * MIB // 2)
         batch = finish(client, begin(client, [embedding_line(i) for i in range(12)], endpoint=EMBEDDINGS))
         assert batch.request_counts.completed == 12
