@@ -137,7 +137,8 @@ TEST(FalseUsage, ATenantPaysForTheTokensThatCameAndNotForThoseThatNoEngineCouldM
   EXPECT_TRUE(Eventually([&] { return router.server->active_requests() == 0; }));
   EXPECT_EQ(router.Metric("penstock_false_usage_total"), 2);
   EXPECT_EQ(router.Metric("penstock_output_tokens_total"), 1);
-  EXPECT_LE(router.Metric("penstock_prompt_tokens_total"), 0);
+  // The estimate of the stream, whose prompt an engine computed.
+  EXPECT_LE(router.Metric("penstock_prompt_tokens_total"), 20);
 }
 
 class RequestsPerKey : public LimitedTenant {};
