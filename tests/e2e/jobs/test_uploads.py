@@ -77,6 +77,7 @@ def test_parallel_uploads_keep_their_own_bytes(router):
     remove_all(router)
 
 
+@pytest.mark.unsanitized
 def test_200_megabytes_go_to_the_disk_and_back_in_bounded_memory(router):
     before = memory(router, "VmHWM")
     first, last = form(b"")
