@@ -27,6 +27,14 @@ def chunk(text):
     return f"{len(data):x}\r\n".encode() + data + b"\r\n"
 
 
+def beside(engine, scripted):
+    """The configuration of a router of one loop, with a good engine and a scripted one."""
+    return (
+        f"threads: 1\nreplicas:\n  - {{id: good, url: '{engine.url}'}}\n"
+        f"  - {{id: scripted, url: '{scripted.url}', engine: openai, model: {MODEL}, kv_tokens: 1000000}}\n"
+    )
+
+
 class ScriptedEngine:
     """Answers generation requests with `script`, then closes the connection (resets it with `reset`)."""
 

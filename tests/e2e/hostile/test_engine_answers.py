@@ -8,7 +8,7 @@ import pytest
 from neighbour import connect, longest_pause, resident_bytes
 from processes import Router, wait_until
 from raw_http import chat, request_bytes, send
-from scripted_engine import MODEL, STREAM_HEAD, ScriptedEngine, chunk, event, http
+from scripted_engine import MODEL, STREAM_HEAD, ScriptedEngine, beside, chunk, event, http
 
 MIB = 1 << 20
 SOON = 20  # Seconds. A request that waits for a deadline takes a minute.
@@ -28,11 +28,7 @@ def scripted():
 
 @pytest.fixture(scope="module")
 def router(folder, engine, scripted):
-    config = (
-        f"threads: 1\nreplicas:\n  - {{id: good, url: '{engine.url}'}}\n"
-        f"  - {{id: scripted, url: '{scripted.url}', engine: openai, model: {MODEL}, kv_tokens: 1000000}}\n"
-    )
-    with Router(folder, config=config) as running:
+    with Router(folder, config=beside(engine, scripted)) as running:
         running.wait_for_count("penstock_replica_up", 2)
         yield running
 

@@ -5,7 +5,7 @@ import pytest
 from neighbour import connect, longest_pause
 from processes import Router
 from raw_http import read_answer, request_bytes
-from scripted_engine import MODEL, STREAM_HEAD, ScriptedEngine, chunk, event, http
+from scripted_engine import MODEL, STREAM_HEAD, ScriptedEngine, beside, chunk, event, http
 
 PIECE = 64 << 10
 ASKED = {"model": MODEL, "messages": [{"role": "user", "content": "Say much."}], "stream": True}
@@ -32,11 +32,7 @@ def scripted():
 
 @pytest.fixture(scope="module")
 def router(folder, engine, scripted):
-    config = (
-        f"threads: 1\nreplicas:\n  - {{id: good, url: '{engine.url}'}}\n"
-        f"  - {{id: scripted, url: '{scripted.url}', engine: openai, model: {MODEL}, kv_tokens: 1000000}}\n"
-    )
-    with Router(folder, config=config) as running:
+    with Router(folder, config=beside(engine, scripted)) as running:
         running.wait_for_count("penstock_replica_up", 2)
         yield running
 

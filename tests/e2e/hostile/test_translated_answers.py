@@ -6,7 +6,7 @@ import pytest
 from neighbour import connect, longest_pause, resident_bytes
 from processes import Router, wait_until
 from raw_http import read_answer, request_bytes
-from scripted_engine import MODEL, ScriptedEngine, http
+from scripted_engine import MODEL, ScriptedEngine, beside, http
 
 MIB = 1 << 20
 SIZE = 30_000_000
@@ -28,11 +28,7 @@ def scripted():
 
 @pytest.fixture(scope="module")
 def router(folder, engine, scripted):
-    config = (
-        f"threads: 1\nreplicas:\n  - {{id: good, url: '{engine.url}'}}\n"
-        f"  - {{id: scripted, url: '{scripted.url}', engine: openai, model: {MODEL}, kv_tokens: 1000000}}\n"
-    )
-    with Router(folder, config=config) as running:
+    with Router(folder, config=beside(engine, scripted)) as running:
         running.wait_for_count("penstock_replica_up", 2)
         yield running
 
