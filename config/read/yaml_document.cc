@@ -133,7 +133,7 @@ std::optional<YAML::Node> ReadYamlDocument(absl::string_view yaml, Findings& fin
   try {
     const std::string text(yaml);
     const std::vector<YAML::Mark> starts = DocumentStarts::Of(text);
-    const YAML::Node document = YAML::Load(text);
+    YAML::Node document = YAML::Load(text);
     if (starts.empty() || (starts.size() == 1 && document.IsNull())) {
       findings.Add({1, 1}, "", "the file is empty; the smallest has replicas: [{url: http://127.0.0.1:8000}]");
     } else if (starts.size() > 1) {

@@ -29,7 +29,7 @@
 namespace penstock {
 namespace asio = boost::asio;
 using boost::system::error_code;
-using tcp = asio::ip::tcp;
+using asio::ip::tcp;
 
 namespace {
 
@@ -55,7 +55,7 @@ asio::awaitable<void> Serve(std::shared_ptr<ClientConnection> connection) { co_a
 class Listener::Accepted {
  public:
   Accepted(int socket, ClientPeer peer) : socket_(socket), peer_(std::move(peer)) {}
-  Accepted(Accepted&& other) noexcept : socket_(other.Release()), peer_(other.peer_) {}
+  Accepted(Accepted&& other) noexcept : socket_(other.Release()), peer_(std::move(other.peer_)) {}
   Accepted& operator=(Accepted&&) = delete;
   ~Accepted() {
     if (socket_ >= 0) ::close(socket_);

@@ -51,7 +51,7 @@ void FleetPublisher::PublishNext() {
   Send(view_(), std::exchange(next_, Changes()));
 }
 
-void FleetPublisher::Send(std::shared_ptr<const FleetView> view, Changes changes) {
+void FleetPublisher::Send(const std::shared_ptr<const FleetView>& view, Changes changes) {
   NameReplicas(view->book, *control_.edge().telemetry);
   auto left = std::make_shared<std::atomic<size_t>>(loops_.size());
   const auto arrived = [this, view, left, changes = std::move(changes)] {

@@ -40,7 +40,7 @@ class FleetPublisher {
   };
 
   void PublishNext();
-  void Send(std::shared_ptr<const FleetView> view, Changes changes);
+  void Send(const std::shared_ptr<const FleetView>& view, Changes changes);
   void OnArrived(const std::shared_ptr<const FleetView>& view, const Changes& changes);
 
   EventLoop& control_;
