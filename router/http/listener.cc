@@ -28,8 +28,8 @@
 
 namespace penstock {
 namespace asio = boost::asio;
-using boost::system::error_code;
 using asio::ip::tcp;
+using boost::system::error_code;
 
 namespace {
 
