@@ -107,7 +107,7 @@ asio::awaitable<void> GenerateRealtime(EventLoop& loop, ClientChannel& client, C
     request.headers.Add("authorization", absl::StrCat("Bearer ", key));
   }
   std::optional<ApiError> error = CheckUpgrade(request.headers, request.http10);
-  // Whoever gets no WebSocket takes no place, however slowly the refusal is read.
+  // A refused handshake takes no place, however slowly its client reads that.
   std::optional<RealtimePlace> place;
   const bool known = std::holds_alternative<Caller>(loop.fleet()->tenants.Identify(request.headers));
   if (!error && known) place.emplace(loop.edge().realtime);

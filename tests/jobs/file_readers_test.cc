@@ -57,6 +57,17 @@ TEST(FileReaders, ADeletedFileCountsAgainstItsTenantUntilItsLastReaderEnds) {
   EXPECT_TRUE(store->files().BeginUpload(kTenant, Bytes(100)).ok());
 }
 
+TEST(FileReaders, ADownloadGoesOnWhereTheFileCannotMove) {
+  const StoreFolder folder;
+  auto store = folder.Open();
+  const StoredFile file = Upload(*store, "one two");
+  ASSERT_TRUE(store->files().BeginRead(kTenant, file.id).ok());
+  std::filesystem::create_directory(folder.path() + "/uploads/" + file.id);
+  ASSERT_TRUE(store->files().Delete(kTenant, file.id).ok());
+  EXPECT_EQ(*store->files().readers().Read(file.id, 0, 7), "one two");
+  store->files().readers().End(file.id);
+}
+
 TEST(FileReaders, TheNextStartRemovesWhatADownloadStillRead) {
   const StoreFolder folder;
   {

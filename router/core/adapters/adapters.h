@@ -28,8 +28,8 @@ class Adapters {
   static constexpr double kPatience = 2;
   // Seconds; the least of the latter wait. With 1, a GPU that loads in 100 ms had 2 % late (TTFT goal 3 s).
   static constexpr double kBusyPatience = 0.3;
-  // Loads; an adapter in use, or with waiting requests, stays so long. At least kLeastStaySeconds. With 10 loads, 8
-  // adapters in 4 places of one GPU had 5 % late, with 4 none.
+  // Loads; an adapter in use, or with waiting requests, stays so long. At least kLeastStaySeconds. With 10 loads
+  // (bench/rooms/waits.sh), 8 adapters in 4 places of one GPU had 5 % late, with 4 under 1 %.
   static constexpr double kLeastStay = 4;
   static constexpr double kLeastStaySeconds = 1;
 

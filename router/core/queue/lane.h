@@ -11,7 +11,6 @@
 #ifndef PENSTOCK_ROUTER_CORE_QUEUE_LANE_H_
 #define PENSTOCK_ROUTER_CORE_QUEUE_LANE_H_
 
-#include <algorithm>
 #include <vector>
 
 #include "absl/container/btree_set.h"
@@ -32,9 +31,9 @@ inline constexpr size_t kLeastCandidates = 4;
 // The share of requests refused for lateness from which on best effort waits. With 5 % or none, prompts of 100k tokens
 // that no server could answer in time had 2 to 7 % more of the others refused.
 inline constexpr double kMostLate = 0.02;
-// TTFT goals for which it goes on waiting once nobody waits in its way. Without an end, prompts of 9k tokens with a
-// goal of 500 ms had half of the active tokens at a third of the load. With 4, documents on eight H100 had 7 % fewer
-// above the knee.
+// TTFT goals for which it goes on waiting once nobody waits in its way (bench/rooms/waits.sh). Without an end, prompts
+// of 9k tokens with a goal of 500 ms had half of the active tokens at a third of the load. With 4, documents on eight
+// H100 had 7 % fewer above the knee.
 inline constexpr double kContended = 16;
 
 class Lane {
@@ -77,8 +76,8 @@ class Lane {
   RequestState* First() const;
   // The class's request that arrived first, wherever it stands in the order; null when none waits. O(1).
   const RequestState* Oldest(ClassId service_class) const;
-  // The same of those that no engine had yet, else of those that came back from one. Parked streams are none of them.
-  // O(kCountedAhead).
+  // The class's request that arrived first and that no engine had yet, else the first that came back from an engine.
+  // Parked streams do not count. O(kCountedAhead).
   const RequestState* OldestReady(ClassId service_class) const;
 
   // All waiting requests, class by class in order.
@@ -104,7 +103,6 @@ class Lane {
   std::vector<ClassQueue> classes_;
   int64_t size_ = 0;
   int64_t parked_ = 0;
-  Instant contended_at_;     // A request that had waited was dispatched or refused, best effort apart.
   double drain_weight_ = 0;  // Dispatches, decayed.
   Instant drain_at_;
   Instant first_dispatch_ = Instant::Never();

@@ -13,7 +13,7 @@ constexpr double kPatientPart = 0.1;
 // The part of it that requests of a replica may wait until it is awake again.
 constexpr double kSparePart = 0.5;
 
-// Those that came back are younger than all others.
+// Requests that came back from an engine count as younger than all others.
 std::pair<bool, uint64_t> AgeOf(const RequestState& request) { return {CameBack(request), request.sequence}; }
 
 }  // namespace

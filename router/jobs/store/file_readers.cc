@@ -29,11 +29,12 @@ JobDone FileReaders::Remove(const StoredFile& file) {
   const auto found = readings_.find(file.id);
   if (found == readings_.end()) return jobs::Remove(folder_.PathOf(file.id));
   Reading& reading = found->second;
+  JobDone moved = Rename(folder_.PathOf(file.id), DeletedPath(file.id));
+  if (!moved.ok()) return moved.error().kind == JobErrorKind::kGone ? Done() : moved;
   reading.deleted = true;
   reading.tenant = file.tenant;
   reading.bytes = file.bytes;
-  JobDone moved = Rename(folder_.PathOf(file.id), DeletedPath(file.id));
-  return !moved.ok() && moved.error().kind == JobErrorKind::kGone ? Done() : moved;
+  return moved;
 }
 
 Bytes FileReaders::LeftOf(TenantId tenant) const {

@@ -1,4 +1,4 @@
-// A whole answer put together from a stream, up to a length. Pure. An event costs 10 ns a byte, in one turn of a loop.
+// A whole answer put together from a stream, up to a length. Pure. An event costs 10 ns a byte.
 #ifndef PENSTOCK_ROUTER_OPENAI_ANSWER_REASSEMBLY_H_
 #define PENSTOCK_ROUTER_OPENAI_ANSWER_REASSEMBLY_H_
 

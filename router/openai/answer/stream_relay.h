@@ -1,8 +1,8 @@
 // Reads one engine's event stream and passes it on, event by event, learning what the core has to know.
 //
-// Pure of I/O. Take() gets each event of a read and finds the pieces for the client. The caller writes them and calls
-// Delivered(). A RelayState lives as long as its request, over several attempts; a StreamRelay is one attempt. An event
-// that is too long for the turn of a loop is read elsewhere, by its LongEvent.
+// Pure of I/O. Feed() gets the bytes of a read and finds the pieces for the client, which the caller writes. A
+// RelayState lives as long as its request, over several attempts; a StreamRelay is one attempt. An event that is too
+// long for the turn of a loop is read elsewhere, by its LongEvent.
 #ifndef PENSTOCK_ROUTER_OPENAI_ANSWER_STREAM_RELAY_H_
 #define PENSTOCK_ROUTER_OPENAI_ANSWER_STREAM_RELAY_H_
 

@@ -63,8 +63,8 @@ class AnswerMemory {
   FairShare share_;
 };
 
-// The most bytes of an answer that are parsed in one piece. An event is parsed on the loop. A whole answer that is
-// translated has a thread.
+// The most bytes of an answer that are parsed in one piece. Long events and translated whole
+// answers are parsed beside the loop.
 inline size_t LongestAtOnce(Bytes max_answer) {
   constexpr Bytes kLongest{32 << 20};
   return static_cast<size_t>(std::min(kLongest, max_answer).value());
