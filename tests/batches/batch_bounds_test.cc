@@ -142,11 +142,12 @@ TEST(BatchBounds, NoLineBeginsWhileManyBytesWaitForTheDisk) {
 
 TEST(BatchBounds, FewLinesRunAtOnceWhereAnswersAreLong) {
   std::atomic<int> running{0}, most{0};
+  const std::string answer = LongAnswer(250'000);
   ScriptedEngine engine([&](EngineCall& call) {
     const int now = ++running;
     // The first lines begin before an answer is known.
     if (engine.calls() > 50) most = std::max<int>(most, now);
-    call.Answer(200, LongAnswer(250'000));
+    call.Answer(200, answer);
     --running;
   });
   const StoreFolder folder;

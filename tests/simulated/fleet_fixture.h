@@ -59,9 +59,9 @@ class FleetTest : public testing::Test {
     return std::stod(page.substr(space + 1, end - space - 1));
   }
 
-  // Asks until the metric has the value, at most for five seconds.
+  // Asks until the metric has the value, at most for a minute.
   bool Becomes(const std::string& name, double value) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (std::chrono::steady_clock::now() < deadline) {
       if (Metric(name) == value) return true;
       std::this_thread::yield();

@@ -31,10 +31,10 @@ class ShellCommands : public ::testing::Test {
     EXPECT_TRUE(started.ok()) << started.status();
     return *std::move(started);
   }
-  // Runs the loop until `done`; false after 10 s.
+  // Runs the loop until `done`; false after a minute.
   template <class Done>
   bool Until(Done done) {
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!done() && std::chrono::steady_clock::now() < limit) {
       loop_.restart();  // It stops when it has no work.
       loop_.run_one_for(std::chrono::milliseconds(50));

@@ -70,10 +70,10 @@ T RunToEnd(boost::asio::io_context& loop, boost::asio::awaitable<T> work) {
     if (error) std::rethrow_exception(error);
     result->emplace(std::move(value));
   });
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   loop.restart();
   while (!*result && std::chrono::steady_clock::now() < limit) loop.run_one_for(std::chrono::milliseconds(100));
-  if (!*result) throw std::runtime_error("the exchange did not end within 10 s");
+  if (!*result) throw std::runtime_error("the exchange did not end within a minute");
   return std::move(**result);
 }
 

@@ -19,10 +19,10 @@ UpstreamPool::Options IdleFor(Duration limit) {
   return options;
 }
 
-// Runs the loop until `reached` or 5 s.
+// Runs the loop until `reached` or a minute.
 template <class Condition>
 bool Eventually(asio::io_context& loop, Condition reached) {
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   loop.restart();
   while (!reached() && std::chrono::steady_clock::now() < limit) loop.run_one_for(std::chrono::milliseconds(20));
   return reached();
