@@ -17,7 +17,7 @@ TEST(BatchBounds, ACancelThatMeetsTheEndOfTheWindowCancels) {
   ScriptedEngine engine([&](EngineCall& call) { call.wire.WaitClosed(); });
   const StoreFolder folder;
   JobWorld job(folder, engine);
-  const Batch made = job.Begin(LinesUpTo(30), UnixSeconds(1));
+  const Batch made = job.Begin(LinesUpTo(30), kShortWindow);
   ASSERT_TRUE(Eventually([&] { return job.Find(made.key).status == BatchStatus::kInProgress; }));
   job.CancelInStore(made.key);
   EXPECT_EQ(job.AwaitEnd(made.key).status, BatchStatus::kCancelled);
@@ -31,7 +31,7 @@ TEST(BatchBounds, ACancelledBatchEndsWithItsWindow) {
   });
   const StoreFolder folder;
   JobWorld job(folder, engine);
-  const Batch made = job.Begin(LinesUpTo(3), UnixSeconds(2));
+  const Batch made = job.Begin(LinesUpTo(3), kShortWindow);
   ASSERT_TRUE(begun.Wait());
   job.Cancel(made.key);
   EXPECT_EQ(job.AwaitEnd(made.key).status, BatchStatus::kCancelled);
@@ -87,7 +87,7 @@ TEST(BatchBounds, ABatchThatExpiresWithoutRoomForItsErrorsSaysSo) {
   ScriptedEngine engine([&](EngineCall& call) { call.wire.WaitClosed(); });
   const StoreFolder folder;
   JobWorld job(folder, engine, 64, {.max_bytes_per_tenant = Bytes(8000)});
-  const Batch expired = job.AwaitEnd(job.Begin(LinesUpTo(30), UnixSeconds(2)).key);
+  const Batch expired = job.AwaitEnd(job.Begin(LinesUpTo(30), kShortWindow).key);
   EXPECT_EQ(expired.status, BatchStatus::kExpired);
   EXPECT_EQ(Json::parse(expired.errors)[0]["code"], "batch_too_large");
 }
@@ -97,7 +97,7 @@ TEST(BatchBounds, ALineThatExpiresTellsItsLastRefusal) {
   const StoreFolder folder;
   JobWorld job(folder, engine);
   job.world.orders.hold = job.world.orders.refuse_parked = true;  // 429 with a hint.
-  const Batch ended = job.AwaitEnd(job.Begin(LinesUpTo(1), UnixSeconds(2)).key);
+  const Batch ended = job.AwaitEnd(job.Begin(LinesUpTo(1), kShortWindow).key);
   EXPECT_EQ(ended.status, BatchStatus::kExpired);
   const std::string message = job.Rows(ended.error_file_id).at("1")["error"]["message"];
   EXPECT_NE(message.find("Its last run ended with status 429"), std::string::npos) << message;

@@ -162,7 +162,7 @@ TEST(BatchRunner, AnExpiredBatchHasAnErrorPerOpenLine) {
   ScriptedEngine engine([&](EngineCall& call) { call.wire.WaitClosed(); });
   const StoreFolder folder;
   JobWorld job(folder, engine);
-  const Batch ended = job.AwaitEnd(job.Begin(LinesUpTo(30), UnixSeconds(1)).key);
+  const Batch ended = job.AwaitEnd(job.Begin(LinesUpTo(30), kShortWindow).key);
   EXPECT_EQ(ended.status, BatchStatus::kExpired);
   EXPECT_EQ(ended.counts, (LineCounts{30, 0, 30}));
   EXPECT_EQ(job.Rows(ended.error_file_id).at("4")["error"]["code"], "batch_expired");

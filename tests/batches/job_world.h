@@ -26,6 +26,9 @@ inline const std::string kWholeAnswer =
     R"({"id":"c1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},)"
     R"("finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10}})";
 
+// A window that ends within a test. Whole seconds count, so it may be a second shorter; the lines begin before.
+inline constexpr UnixSeconds kShortWindow{3};
+
 inline std::string LineOf(const std::string& custom_id, const std::string& text = "tell") {
   return R"({"custom_id":")" + custom_id + R"(","method":"POST","url":"/v1/chat/completions","body":{"model":"m",)" +
          R"("messages":[{"role":"user","content":")" + text + "\"}]}}\n";

@@ -11,7 +11,7 @@ from processes import BINARY, Engine, Router, findings  # noqa: E402
 def pytest_configure(config):
     config.addinivalue_line("markers", "long: only with ./test.sh --all")
     config.addinivalue_line(
-        "markers", "unsanitized: it measures memory or interposes calls, where a sanitized binary differs by nature")
+        "markers", "unsanitized: it measures memory or turns of a loop, or interposes calls, where a sanitized binary differs by nature")
     config.addinivalue_line("markers", "alone: measures short times, so no other test runs beside it")
 
 

@@ -83,6 +83,7 @@ def test_comments_before_the_first_event_do_not_keep_the_loop(router, scripted):
     assert longest_pause(router, flood, enough=0.1) < 0.1
 
 
+@pytest.mark.unsanitized
 def test_huge_answers_that_nobody_reads_take_little_memory_and_the_metric_shows_it(router, scripted):
     body = whole(30 * MIB)
     scripted.script = http(200, body)

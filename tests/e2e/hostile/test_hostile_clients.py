@@ -107,6 +107,7 @@ def bytes_behind_an_error(connection):
 
 
 @pytest.mark.alone
+@pytest.mark.unsanitized
 @pytest.mark.parametrize("misbehave", [pipelined_requests, questions_for_models, large_body, long_list_of_tensors,
                                        bytes_behind_an_error])
 def test_no_client_keeps_its_loop(router, misbehave):

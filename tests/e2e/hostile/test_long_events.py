@@ -93,6 +93,7 @@ def test_a_long_event_that_is_not_json_ends_the_answer_with_an_error(router, scr
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.alone
+@pytest.mark.unsanitized
 def test_a_long_event_holds_no_loop(router, scripted, way):
     path, body, _ = WAYS[way]
     scripted.script = stream(event("first "), with_logprobs("word", 4_000_000), event(" last"))

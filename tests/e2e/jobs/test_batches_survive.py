@@ -135,6 +135,6 @@ def test_a_job_waits_for_a_model_that_a_reload_removed(folder, tmp_path):
                 router.signal(signal.SIGHUP)
                 if engine not in engines:
                     wait_until(lambda before=retries: router.metrics().sum("penstock_batch_line_retries_total") > before + 1,
-                               30, "lines are refused")
+                               90, "lines are refused")
                     assert client.batches.retrieve(batch.id).request_counts.failed == 0
             check_every_line_once(client, batch, 60)
