@@ -13,6 +13,7 @@
 #include "base/header_names.h"
 #include "config/config.h"
 #include "config/host_memory_warnings.h"
+#include "config/sleep_warnings.h"
 #include "config/text/address_range.h"
 #include "config/text/addresses.h"
 #include "config/text/units_text.h"
@@ -248,6 +249,7 @@ std::vector<std::string> Warnings(const Config& config) {
     }
   }
   for (std::string& warning : HostMemoryWarnings(config)) warnings.push_back(std::move(warning));
+  for (std::string& warning : SleepWarnings(config)) warnings.push_back(std::move(warning));
   WarnRelayHeaders(config, warnings);
   WarnState(config.state, warnings);
   WarnVariable("log.path", config.log.path, warnings);

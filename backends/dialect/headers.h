@@ -54,6 +54,8 @@ class HeaderList {
   size_t size() const { return places_.size(); }
   // Bytes of all names and values.
   size_t bytes() const { return text_.size(); }
+  // Bytes of memory, room for more fields included.
+  size_t held() const { return text_.capacity() + places_.capacity() * sizeof(Place); }
   Field operator[](size_t i) const {
     const Place& place = places_[i];
     const char* name = text_.data() + place.at;

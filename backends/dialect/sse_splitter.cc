@@ -77,6 +77,12 @@ void SseSplitter::Feed(absl::string_view bytes) {
   buffer_.append(bytes.data(), bytes.size());
 }
 
+void SseSplitter::FeedOwned(std::string bytes) {
+  if (position_ < buffer_.size()) return Feed(bytes);
+  Feed("");
+  buffer_ = std::move(bytes);
+}
+
 absl::string_view SseSplitter::Rest() const { return absl::string_view(buffer_).substr(position_); }
 
 // Every byte is searched once for each kind of end.

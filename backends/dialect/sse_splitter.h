@@ -32,6 +32,8 @@ class SseSplitter {
     bool garbled = false;    // It has a line that is no field, so data may be missing.
   };
   void Feed(absl::string_view bytes);
+  // The same without a copy, unless an event has begun.
+  void FeedOwned(std::string bytes);
   std::optional<Event> Next();
   // Bytes of an event that has not ended. The caller bounds their growth.
   absl::string_view Rest() const;

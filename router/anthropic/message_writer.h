@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "backends/dialect/sse_splitter.h"
@@ -31,7 +32,8 @@ class MessageWriter {
   // the events for it and for all behind it, up to the next long one.
   bool has_long() const { return long_.has_value(); }
   void TakeLong();
-  absl::string_view events() const { return out_; }
+  // The events that TakeLong() made; once.
+  std::string GiveEvents() { return std::move(out_); }
   // The stream ended: what is left of the message.
   absl::string_view Finish();
   // Bytes of an event that has not ended.

@@ -1,6 +1,5 @@
 #include "router/http/generation.h"
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +13,7 @@
 #include "router/http/coding/gzip_client.h"
 #include "router/http/peer/forwarded_for.h"
 #include "router/http/request_handler.h"
+#include "router/live/key_counts.h"
 #include "router/ollama/handler.h"
 #include "router/openai/passed/passed_scan.h"
 #include "router/openai/request/body_decoder.h"
@@ -74,21 +74,6 @@ asio::awaitable<void> GenerateInGzip(EventLoop& loop, ClientChannel& client, Cli
   client.Reuse(std::move(request.body));
 }
 
-// A place among the WebSockets of the router.
-class RealtimePlace {
- public:
-  explicit RealtimePlace(std::atomic<int>& taken) : taken_(taken), count_(++taken_) {}
-  ~RealtimePlace() { --taken_; }
-  RealtimePlace(const RealtimePlace&) = delete;
-  RealtimePlace& operator=(const RealtimePlace&) = delete;
-  // With this one.
-  int count() const { return count_; }
-
- private:
-  std::atomic<int>& taken_;
-  const int count_;
-};
-
 // The rule of a WebSocket: its query names the model, and its lease has a constant size.
 std::shared_ptr<const RouteConfig> RealtimeRule(const RealtimeConfig& config) {
   RouteConfig rule;
@@ -107,13 +92,14 @@ asio::awaitable<void> GenerateRealtime(EventLoop& loop, ClientChannel& client, C
     request.headers.Add("authorization", absl::StrCat("Bearer ", key));
   }
   std::optional<ApiError> error = CheckUpgrade(request.headers, request.http10);
-  // A refused handshake takes no place, however slowly its client reads that.
-  std::optional<RealtimePlace> place;
-  const bool known = std::holds_alternative<Caller>(loop.fleet()->tenants.Identify(request.headers));
-  if (!error && known) place.emplace(loop.edge().realtime);
-  if (place && place->count() > config.connections) {
-    place.reset();
-    error = MakeError(ErrorName::kTooManyRealtime, "The router has as many WebSockets as it may have. Retry later.");
+  // A refused handshake takes no place, however slowly its client reads that. The session refuses a missing key.
+  const std::optional<uint64_t> caller = error ? std::nullopt : CallerOfBody(loop, client, request);
+  std::optional<SharedPlaces::Place> place;
+  if (caller) place = loop.edge().realtime.Enter(*caller, config.connections);
+  if (caller && !place) {
+    error =
+        MakeError(ErrorName::kTooManyRealtime,
+                  "The router has as many WebSockets as it may have, or as it may have of one caller. Retry later.");
     loop.edge().telemetry->OnTurnedAway(TurnedAway::kRealtime);
   }
   if (error) {

@@ -108,6 +108,7 @@ asio::awaitable<bool> Http1Answer::FinishWhole() {
 
 bool Http1Answer::BreakOff() {
   std::string().swap(unsent_);
+  unsent_events_.clear();
   if (!whole_ || !head_sent_) return false;
   ended_ = false;
   return true;
@@ -140,13 +141,19 @@ Written Http1Answer::Events(const HeaderList& headers, const std::vector<absl::s
   const Written written = connection_.WriteNow(left);
   if (written == Written::kPart) {
     writing_ = true;
-    for (const asio::const_buffer& rest : left) absl::StrAppend(&unsent_, AsText(rest));
+    unsent_events_.assign(left.begin(), left.end());
+    if (left.size() == buffers.size()) {
+      unsent_ = std::string(AsText(left.front()));
+      unsent_events_.front() = AsBuffer(unsent_);
+    }
   }
   return written;
 }
 
 asio::awaitable<bool> Http1Answer::FinishEvents() {
-  std::vector<asio::const_buffer> rest(1, AsBuffer(unsent_));
+  std::vector<asio::const_buffer> rest = std::move(unsent_events_);
+  unsent_events_.clear();
+  if (rest.empty()) rest.push_back(AsBuffer(unsent_));
   const bool alive = co_await connection_.Write(std::move(rest));
   std::string().swap(unsent_);
   writing_ = false;

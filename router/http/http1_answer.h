@@ -8,6 +8,7 @@
 #define PENSTOCK_ROUTER_HTTP_HTTP1_ANSWER_H_
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -67,8 +68,9 @@ class Http1Answer final : public Answer {
   bool chunks_ = false;                  // Its parts are chunks.
   int whole_status_ = http_status::kOk;  // That of a whole answer in parts.
   int status_ = 0;
-  std::string unsent_;  // Of events, or of what precedes the body of a whole answer.
+  std::string unsent_;  // Of what precedes events, or the body of a whole answer.
   absl::string_view unsent_body_;
+  std::vector<boost::asio::const_buffer> unsent_events_;  // With what precedes them.
 };
 
 }  // namespace penstock

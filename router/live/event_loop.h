@@ -79,6 +79,7 @@ struct Edge {
   FairBudget answers;                   // For the bytes of answers that their clients have not taken.
   FairBudget store_reads;               // For downloads and lists of the job store.
   KeyCounts keys;                       // For limits.max_requests_per_key.
+  SharedPlaces realtime;                // For requests that ask for a WebSocket, or have one.
   LineSampler denied_lines;             // For lines about missing keys.
   LineSampler proxy_lines;              // For lines about bad PROXY headers.
   LineSampler store_lines;              // For lines about faults of the job store.
@@ -86,7 +87,6 @@ struct Edge {
   LineSampler unknown_lines;            // For lines about unknown models.
   std::atomic<int> connections{0};
   std::atomic<int> requests{0};  // Being answered.
-  std::atomic<int> realtime{0};  // Those that ask for a WebSocket, or have one.
   std::atomic<int> cut{0};       // Requests that got an error because the router ends.
   std::atomic<int> replicas_up{0};
   std::atomic<bool> draining{false};

@@ -123,7 +123,7 @@ asio::awaitable<void> AnswerStream::ReadLongEvent() {
       return std::move(writer);
     };
     writer_ = co_await RunAside(loop, SseSplitter::kLong, std::move(work));
-    result_ = relay_.Feed(writer_->events(), Now());
+    result_ = relay_.FeedOwned(writer_->GiveEvents(), Now());
   }
   Pass(Now());
 }

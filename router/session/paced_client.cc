@@ -86,14 +86,14 @@ void PacedClient::Release(const HeaderList& headers) {
   const Instant until = Hurries(now) ? Instant::Never() : now;
   const HeldEvents::Due due = held_.DueAt(until, kPart);
   if (!due.text.empty()) {
-    piece_.assign(1, due.text);
-    const InWrite write{due.text.size(), due.tokens};
+    InWrite write{due.text.size(), due.tokens, std::vector<char>(due.text.begin(), due.text.end())};
+    piece_.assign(1, absl::string_view(write.text.data(), write.text.size()));
     const Written written = client().Events(headers, piece_);
     if (written == Written::kGone) return Drop();
     const bool part = written == Written::kPart;
     if (!part) OnWritten(write);
     if (part || !held_.DueAt(until, kPart).text.empty()) {
-      in_write_ = part ? write : InWrite();
+      in_write_ = part ? std::move(write) : InWrite();
       asio::co_spawn(state_.loop.io(), FinishWrite(part), asio::detached);
       return;
     }
@@ -105,7 +105,7 @@ void PacedClient::Release(const HeaderList& headers) {
   }
 }
 
-void PacedClient::OnWritten(InWrite write) {
+void PacedClient::OnWritten(const InWrite& write) {
   held_.Pop(write.bytes);
   memory_.Hold(held_.bytes());
   if (write.tokens > 0) on_reached_(write.tokens, Now());

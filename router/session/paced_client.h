@@ -72,6 +72,7 @@ class PacedClient final : public ForwardingClient {
   struct InWrite {
     size_t bytes = 0;
     int64_t tokens = 0;
+    std::vector<char> text = {};  // The client has views of it, while held_ may grow.
   };
 
   bool idle() const { return held_.empty() && !writing(); }
@@ -82,7 +83,7 @@ class PacedClient final : public ForwardingClient {
   void Hold(const std::vector<absl::string_view>& pieces, Expected expected);
   // Writes what is due, a part of it at a time, and arms the deadline for the next event.
   void Release(const HeaderList& headers);
-  void OnWritten(InWrite write);
+  void OnWritten(const InWrite& write);
   boost::asio::awaitable<void> FinishWrite(bool part);
   // The client gets nothing more of what waits.
   void Drop();

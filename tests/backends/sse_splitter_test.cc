@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
 #include "tests/backends/recording.h"
 
 namespace penstock {
@@ -23,6 +26,22 @@ TEST(SseSplitter, TheMemoryOfALongEventIsGivenBack) {
   splitter.Feed("data: a\n\n");
   EXPECT_LT(splitter.memory(), size_t{1} << 20);
   EXPECT_EQ(splitter.Next()->data, "a");
+}
+
+TEST(SseSplitter, OwnedBytesAreCopiedOnlyBehindAnUnfinishedEvent) {
+  SseSplitter splitter;
+  splitter.Feed("data: a\n\n");
+  ASSERT_TRUE(splitter.Next());
+  std::string owned = "data: " + std::string(1000, 'x') + "\n\ndata: b";
+  const char* const at = owned.data();
+  splitter.FeedOwned(std::move(owned));
+  EXPECT_EQ(splitter.Next()->raw.data(), at);
+  EXPECT_FALSE(splitter.Next());
+  EXPECT_EQ(splitter.Rest(), "data: b");
+  splitter.FeedOwned("c\n\ndata: d\n\n");
+  EXPECT_EQ(splitter.Next()->data, "bc");
+  EXPECT_EQ(splitter.Next()->data, "d");
+  EXPECT_FALSE(splitter.Next());
 }
 
 TEST(SseSplitter, TheSpaceAfterTheColonIsOptionalAndOnlyOneIsDropped) {

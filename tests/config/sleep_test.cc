@@ -2,7 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "config/config.h"
 #include "config/values/capacity.h"
 #include "tests/config/load_helpers.h"
 
@@ -10,9 +16,11 @@ namespace penstock {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 
 std::string Sleeper(const std::string& sleep, const std::string& more = "model: m") {
   return absl::StrCat("replicas: [{url: http://h:1, ", more, ", sleep: {", sleep, "}}]\n");
@@ -116,6 +124,38 @@ TEST(SleepMemory, TheReplicaKnowsItsOwnMemoryBest) {
   const Config config = Parsed(OnOneGpu(", resident: 30GB, sleep: {}", ", sleep: {}"));
   EXPECT_EQ(ResidentPerGpu(config, config.replicas[0], "llama-3.1-8b", Bytes(5)).total(), Bytes(30'000'000'000));
   EXPECT_EQ(ResidentPerGpu(config, config.replicas[1], "qwen2.5-7b", Bytes(5)).kv, Bytes(5));
+}
+
+std::vector<std::string> QueueWarnings(const std::string& replicas, const std::string& more) {
+  std::vector<std::string> found;
+  for (std::string& warning : Warnings(Parsed("replicas:\n" + replicas + more))) {
+    if (absl::StrContains(warning, "is not longer than the wake")) found.push_back(std::move(warning));
+  }
+  return found;
+}
+
+TEST(SleepWarnings, AQueueTimeThatIsNotLongerThanTheWakeIsNamed) {
+  const std::string sleeper = "  - {id: a, url: http://h:1, model: m, sleep: {wake: 40s}}\n";
+  EXPECT_THAT(QueueWarnings(sleeper, ""), IsEmpty());
+  EXPECT_THAT(QueueWarnings(sleeper, "classes: {standard: {queue: 41s}}\n"), IsEmpty());
+  EXPECT_THAT(
+      QueueWarnings(sleeper, "classes: {standard: {queue: 40s}}\n"),
+      ElementsAre("classes: standard: queue of 40s is not longer than the wake of m, 40s: requests that find it "
+                  "asleep are refused"));
+  EXPECT_THAT(QueueWarnings(sleeper, "classes: {interactive: {queue: 5s}}\n"), IsEmpty()) << "nobody has it";
+  EXPECT_THAT(QueueWarnings(sleeper, "classes: {interactive: {queue: 5s}}\nmodels: [{name: m, class: interactive}]\n"),
+              ElementsAre(HasSubstr("interactive")));
+  EXPECT_THAT(QueueWarnings(sleeper, "classes: {standard: {queue: 9s}}\npolicy: round_robin\n"), IsEmpty());
+}
+
+TEST(SleepWarnings, AServerThatIsAwakeOrWakesSoonerServes) {
+  const std::string sleeper = "  - {id: a, url: http://h:1, model: m, sleep: {wake: 40s}}\n";
+  const std::string classes = "classes: {standard: {queue: 30s}}\n";
+  EXPECT_THAT(QueueWarnings(sleeper + "  - {id: b, url: http://h:2, model: m}\n", classes), IsEmpty());
+  EXPECT_THAT(QueueWarnings(sleeper + "  - {id: b, url: http://h:2, model: m, sleep: {wake: 9s}}\n", classes),
+              IsEmpty());
+  EXPECT_THAT(QueueWarnings(sleeper + "  - {id: b, url: http://h:2}\n", classes), IsEmpty()) << "it may serve m";
+  EXPECT_THAT(QueueWarnings(sleeper + "  - {id: b, url: http://h:2, model: n}\n", classes), SizeIs(1));
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ TEST(CoreFailures, AReplicaThatIsDownGetsNothingAndItsModelIsRefusedWith503) {
   EXPECT_EQ(refuse->reason, Refusal::kNoReplica);
   EXPECT_EQ(TraitsOf(refuse->reason).status, 503);
   EXPECT_EQ(refuse->retry_after, Duration::Seconds(5));
+  EXPECT_FALSE(refuse->unwoken);
 }
 
 TEST(CoreFailures, NoQueueIsBlamedForAnOutage) {

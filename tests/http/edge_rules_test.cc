@@ -62,6 +62,11 @@ TEST(ApiErrors, EveryRefusalKeepsItsRowOfTheTable) {
   }
 }
 
+TEST(ApiErrors, AFailedWakeIsNamed) {
+  const Refuse refuse{RequestId(1), Refusal::kNoReplica, Duration::Seconds(5), 0, 0, false, /*unwoken=*/true};
+  EXPECT_EQ(FromRefusal(refuse, "m").message, "The model `m` sleeps, and its wake failed. Retry later.");
+}
+
 TEST(ApiErrors, AContextRefusalNamesBothNumbers) {
   const ApiError error = FromRefusal(Refuse{RequestId(1), Refusal::kContextExceeded, Duration(), 8192, 9000}, "m");
   EXPECT_NE(error.message.find("8192"), std::string::npos);

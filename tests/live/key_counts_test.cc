@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace penstock {
@@ -28,6 +30,33 @@ TEST(KeyCounts, AMovedPlaceCountsOnce) {
     EXPECT_FALSE(counts.Enter(TenantId(1), 1));
   }
   EXPECT_TRUE(counts.Enter(TenantId(1), 1));
+}
+
+TEST(SharedPlaces, OneCallerLeavesAQuarterOfThemAndOthersTakeIt) {
+  for (const auto& [all, mine] : std::vector<std::pair<int, int>>{{0, 0}, {1, 1}, {3, 3}, {4, 3}, {100, 75}}) {
+    SharedPlaces places;
+    std::vector<std::optional<SharedPlaces::Place>> held;
+    for (int i = 0; i < all + 1; ++i) {
+      held.push_back(places.Enter(1, all));
+      EXPECT_EQ(held.back().has_value(), i < mine) << all;
+    }
+    for (int i = mine; i < all + 1; ++i) {
+      held.push_back(places.Enter(2, all));
+      EXPECT_EQ(held.back().has_value(), i < all) << all;
+    }
+  }
+}
+
+TEST(SharedPlaces, APlaceIsGivenBackOnceAlsoWhereItWasMoved) {
+  SharedPlaces places;
+  std::optional<SharedPlaces::Place> place = places.Enter(1, 1);
+  ASSERT_TRUE(place);
+  {
+    const SharedPlaces::Place moved = *std::move(place);
+    place.reset();
+    EXPECT_FALSE(places.Enter(2, 1));
+  }
+  EXPECT_TRUE(places.Enter(2, 1));
 }
 
 TEST(KeyCounts, ThreadsNeverExceedTheBound) {

@@ -59,6 +59,21 @@ TEST(LongEvent, WhatCameBeforeItIsThereAtOnce) {
   EXPECT_EQ(relay.counts().in_pieces(), 1);
 }
 
+TEST(LongEvent, OwnedBytesPassWithoutACopy) {
+  Fixture f;
+  StreamRelay relay(Endpoint::kChat, f.facts, f.state);
+  std::string stream = LongEventWith() + kStop;
+  const char* const at = stream.data();
+  EXPECT_EQ(relay.FeedOwned(std::move(stream), kNow), Result::kLong);
+  std::unique_ptr<LongEvent> event = relay.TakeLong();
+  event->Read();
+  EXPECT_EQ(relay.Resume(std::move(event), kNow), Result::kGoOn);
+  ASSERT_EQ(relay.pieces().size(), 1u);
+  EXPECT_EQ(relay.pieces()[0].data(), at);
+  relay.Flush();
+  EXPECT_EQ(Joined(relay), kStop);
+}
+
 TEST(LongEvent, ItMayHaveSeveralLines) {
   Fixture f;
   StreamRelay relay(Endpoint::kChat, f.facts, f.state);

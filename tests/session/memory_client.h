@@ -44,7 +44,7 @@ class MemoryClient final : public Client {
     Begin(status, more);
     content_type = std::string(type);
     ++ends;
-    return Take(body);
+    return Take({body});
   }
   void BeginWhole(absl::string_view type, const HeaderList& more, std::optional<uint64_t> announced) override {
     Begin(200, more);
@@ -54,14 +54,12 @@ class MemoryClient final : public Client {
   }
   Written Part(absl::string_view bytes) override {
     longest_part = std::max(longest_part, bytes.size());
-    return Take(bytes);
+    return Take({bytes});
   }
   boost::asio::awaitable<bool> FinishWhole() override { return TakeRest(); }
   Written Events(const HeaderList& more, const std::vector<absl::string_view>& pieces) override {
     if (!begun()) Begin(200, more);
-    std::string joined;
-    for (absl::string_view piece : pieces) absl::StrAppend(&joined, piece);
-    return Take(joined);
+    return Take(pieces);
   }
   boost::asio::awaitable<bool> FinishEvents() override { return TakeRest(); }
   boost::asio::awaitable<bool> End() override {
@@ -91,14 +89,15 @@ class MemoryClient final : public Client {
     status_ = status;
     headers = more;
   }
-  Written Take(absl::string_view bytes) {
+  Written Take(const std::vector<absl::string_view>& pieces) {
     if (gone_) return Written::kGone;
-    if (reading != Reading::kAtOnce) {
-      rest_ = std::string(bytes);
-      return Written::kPart;
-    }
-    absl::StrAppend(&text, bytes);
+    rest_ = pieces;
+    if (reading != Reading::kAtOnce) return Written::kPart;
+    Append();
     return Written::kAll;
+  }
+  void Append() {
+    for (absl::string_view piece : std::exchange(rest_, {})) absl::StrAppend(&text, piece);
   }
   boost::asio::awaitable<bool> TakeRest() {
     boost::asio::steady_timer moment(co_await boost::asio::this_coro::executor);
@@ -106,11 +105,11 @@ class MemoryClient final : public Client {
       moment.expires_after(std::chrono::milliseconds(1));
       co_await moment.async_wait(boost::asio::use_awaitable);
     } while (reading == Reading::kNot && !gone_);
-    text += std::exchange(rest_, "");
+    Append();
     co_return !gone_;
   }
 
-  std::string rest_;
+  std::vector<absl::string_view> rest_;  // Its bytes live until the client took them.
   std::function<void()> on_gone_;
   int status_ = 0;
   bool gone_ = false;

@@ -23,7 +23,7 @@ std::optional<Refuse> Entry::NeverServed(const RequestState& request, Instant no
   const bool down =
       arrived.home ? rooms_.servers.HomeDownForGood(arrived, now) : rooms_.servers.DownForGood(arrived.model, now);
   if (!down) return std::nullopt;
-  return NoReplicaRefusal(arrived.request);
+  return verdicts_.NoReplica(arrived);
 }
 
 bool Entry::TryNow(RequestState* request, int64_t position, Instant now, std::vector<Action>& actions) {

@@ -70,6 +70,15 @@ void Verdicts::Refuse(RequestState* request, penstock::Refuse refuse, Instant no
   rooms_.requests.Erase(refuse.request);
 }
 
+penstock::Refuse Verdicts::NoReplica(const RequestArrived& arrived) const {
+  penstock::Refuse refuse = NoReplicaRefusal(arrived.request);
+  for (const size_t index : rooms_.servers.Of(arrived.model)) {
+    const bool takes = !arrived.home || arrived.home->value() == index;
+    refuse.unwoken |= takes && rooms_.fleet.replicas()[index].presence.WakeFailed();
+  }
+  return refuse;
+}
+
 void Verdicts::RefuseWaiting(RequestState* request, Refusal reason, Instant now, std::vector<Action>& actions) {
   const RequestArrived& arrived = request->arrived;
   const Duration retry_after = rooms_.waiting.RetryAfter(arrived.model, now);
@@ -78,7 +87,7 @@ void Verdicts::RefuseWaiting(RequestState* request, Refusal reason, Instant now,
     const CoreLimits& limits = rooms_.fleet.spec().limits;
     refuse = QueueFullRefusal(arrived.request, limits, rooms_.waiting.requests(), retry_after);
   }
-  if (reason == Refusal::kNoReplica) refuse = NoReplicaRefusal(arrived.request);
+  if (reason == Refusal::kNoReplica) refuse = NoReplica(arrived);
   if (reason == Refusal::kDeadlineUnreachable) rooms_.early.WasLate(*request, now);
   Refuse(request, refuse, now, actions);
 }

@@ -25,6 +25,8 @@ class Verdicts {
   void Send(RequestState* request, const Choice& choice, Instant now, std::vector<Action>& actions);
   // Refuses a waiting request and forgets it.
   void RefuseWaiting(RequestState* request, Refusal reason, Instant now, std::vector<Action>& actions);
+  // The refusal of a request none of whose servers is up. O(servers).
+  penstock::Refuse NoReplica(const RequestArrived& arrived) const;
   // Refuses one before it is late where EarlyRefusal says so; false: it waits on.
   bool RefusesEarly(RequestState* request, Instant now, std::vector<Action>& actions);
 

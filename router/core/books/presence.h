@@ -40,6 +40,8 @@ struct Presence {
 
   bool Has(ModelId model) const { return std::find(absent.begin(), absent.end(), model) == absent.end(); }
 
+  // It sleeps, and its last wake failed or is overdue.
+  bool WakeFailed() const { return !trusted && (residency == Residency::kAsleep || residency == Residency::kWaking); }
   bool awake() const { return residency == Residency::kAwake; }
   bool Takes() const { return awake() && !leaving; }
   // True: the replica counts as up for its models, for it is awake or can be woken.

@@ -167,6 +167,7 @@ void Fields(Archive& archive, Park& a) {
 template <class Archive>
 void Fields(Archive& archive, Refuse& a) {
   archive(a.request, a.reason, a.retry_after, a.bound, a.value, a.early);
+  if (a.unwoken) archive(a.unwoken);
 }
 template <class Archive>
 void Fields(Archive& archive, Abort& a) {

@@ -220,7 +220,7 @@ asio::awaitable<void> Connection::Handle(Stream& stream) {
       const ApiError error = *stream.error();
       co_await parts_.service.Refuse(stream, head, error, answer);
     } else {
-      ClientRequest request = stream.body().TakeRequest(head);
+      ClientRequest request = stream.body().TakeRequest(std::move(stream.head().head()));
       co_await parts_.service.Handle(stream, request, answer);
     }
     // NOLINTNEXTLINE(bugprone-empty-catch)

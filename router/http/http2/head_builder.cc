@@ -17,6 +17,11 @@ constexpr absl::string_view kHost = "host";
 constexpr std::array<absl::string_view, 5> kOnce = {kHost, "content-type", "content-encoding", "authorization",
                                                     "x-api-key"};
 
+// A refusal reads these fields of a head. Longer values stay out.
+constexpr std::array<absl::string_view, 4> kOfRefusals = {"origin", "x-forwarded-for", "x-request-id",
+                                                          "x-client-request-id"};
+constexpr size_t kLongestOfRefusals = 256;
+
 ApiError Malformed(absl::string_view fault) {
   return MakeError(ErrorName::kMalformedRequest, absl::StrCat("Not a well-formed HTTP/2 request: ", fault, "."));
 }
@@ -81,13 +86,33 @@ bool HeadBuilder::Doubtful(absl::string_view name) {
 
 void HeadBuilder::End() {
   if (!cookies_.empty()) head_.headers.Add("cookie", cookies_);
-  if (error_ || authority_.empty()) return;
+  std::string().swap(cookies_);
+  const std::string authority = std::exchange(authority_, std::string());
+  if (error_ || authority.empty()) return;
   if (!Has(head_.headers, kHost)) {
-    head_.headers.Add(kHost, authority_);
-  } else if (!absl::EqualsIgnoreCase(FindHeader(head_.headers, kHost), authority_)) {
+    head_.headers.Add(kHost, authority);
+  } else if (!absl::EqualsIgnoreCase(FindHeader(head_.headers, kHost), authority)) {
     Fail(Malformed("host and :authority differ"));
   }
-  if (head_.target.empty()) head_.target = authority_;  // CONNECT has no path.
+  if (head_.target.empty()) head_.target = authority;  // CONNECT has no path.
+}
+
+void HeadBuilder::Shorten() {
+  RequestHead kept;
+  kept.method = head_.method.substr(0, kLongestOfRefusals);
+  kept.target = head_.target.substr(0, kLongestOfRefusals);
+  for (const absl::string_view name : kOfRefusals) {
+    const absl::string_view value = FindHeader(head_.headers, name);
+    if (!value.empty() && value.size() <= kLongestOfRefusals) kept.headers.Add(name, value);
+  }
+  head_ = std::move(kept);
+  std::string().swap(authority_);
+  std::string().swap(cookies_);
+}
+
+void HeadBuilder::Refuse(ApiError error) {
+  Shorten();
+  Fail(std::move(error));
 }
 
 }  // namespace penstock::http2

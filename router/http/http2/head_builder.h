@@ -26,9 +26,16 @@ class HeadBuilder {
   void FailField();
   // All fields are there.
   void End();
+  // There is no memory for the head: the part that a refusal reads stays.
+  void Shorten();
+  // The same for a head that is still coming: nothing more of it is stored.
+  void Refuse(ApiError error);
 
-  // Names and values so far, with four bytes for each of them.
-  size_t bytes() const { return bytes_; }
+  // Bytes of memory that the head takes, copies and room for more fields included.
+  size_t held() const {
+    return head_.headers.held() + head_.method.capacity() + head_.target.capacity() + authority_.capacity() +
+           cookies_.capacity();
+  }
   const std::optional<ApiError>& error() const { return error_; }
   RequestHead& head() { return head_; }
 
@@ -44,7 +51,7 @@ class HeadBuilder {
   RequestHead head_;
   std::string authority_;
   std::string cookies_;  // HTTP/1.1 has one field of them.
-  size_t bytes_ = 0;
+  size_t bytes_ = 0;     // Names and values so far, with four bytes for each of them.
   int fields_ = 0;
   std::optional<ApiError> error_;
 };

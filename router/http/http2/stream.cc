@@ -11,6 +11,8 @@ namespace {
 
 // Memory of a stream beside its head and its body, with that of nghttp2.
 constexpr size_t kStreamBytes = 2 << 10;
+// A head that is still coming is counted above so many bytes. A connection has one of them at a time.
+constexpr size_t kFreeHead = 4 << 10;
 
 }  // namespace
 
@@ -28,7 +30,12 @@ Stream::Stream(StreamHost& host, StreamId id, const ClientPeer& peer, Use use)
 
 // Trailers have no meaning here, but a size. The handler of an upload reads the body only.
 void Stream::TakeField(absl::string_view name, absl::string_view value) {
-  if (!head_ended_) return head_.Add(name, value);
+  if (!head_ended_) {
+    head_.Add(name, value);
+    const size_t held = head_.held();
+    if (held > kFreeHead && !body_.HoldHead(peer().account(), held + kStreamBytes)) head_.Refuse(NoBodyMemory());
+    return;
+  }
   if (begun_) return;
   head_.AddTrailer(name, value);
   if (head_.error()) host_.OnChange(id_);
@@ -40,17 +47,18 @@ void Stream::EndHead(RequestService& service, bool ended) {
   head_ended_ = true;
   const RequestHead& head = head_.head();
   StreamBody::Expected expected;
+  expected.caller = peer().account();
+  expected.head = head_.held() + kStreamBytes;
   if (!head_.error()) {
     const std::optional<uint64_t> caller = service.CallerOfBody(*this, head);
     in_pieces_ = caller && service.TakesPieces(head);
     if (caller) expected.use = in_pieces_ ? BodyUse::kPieces : BodyUse::kStored;
-    expected.caller = caller.value_or(peer().account());
-    expected.head = head_.bytes() + kStreamBytes;
+    expected.caller = caller.value_or(expected.caller);
     expected.bound = service.LargestBody(head);
     expected.length = head.length;
     expected.asks = head.expects_continue && !ended;
   }
-  body_.Expect(expected);
+  if (!body_.Expect(expected)) head_.Shorten();
   if (ended) body_.End();
   host_.OnChange(id_);
 }

@@ -6,6 +6,13 @@
 namespace penstock::http2 {
 namespace asio = boost::asio;
 
+namespace {
+
+// A last piece of events that is longer is not copied.
+constexpr size_t kLongPiece = 16 << 10;
+
+}  // namespace
+
 void StreamAnswer::Begin(int status, const AnswerHead& head, bool ended) {
   status_ = status;
   stream_.SendHead(status, head.fields(), ended || form().head_only);
@@ -48,7 +55,10 @@ void StreamAnswer::BeginStream(const HeaderList& headers) {
 Written StreamAnswer::Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) {
   BeginStream(headers);
   if (!form().head_only) {
-    for (absl::string_view piece : pieces) stream_.output().Append(piece);
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      const bool refers = i + 1 == pieces.size() && pieces[i].size() > kLongPiece;
+      refers ? stream_.output().Refer(pieces[i]) : stream_.output().Append(pieces[i]);
+    }
   }
   return stream_.Send();
 }

@@ -28,15 +28,25 @@ StreamBody::StreamBody(StreamHost& host, StreamId stream)
       arrived_(host.loop().io()),
       deadline_(host.loop().deadlines(), [this] { OnDeadline(); }) {}
 
-void StreamBody::Expect(const Expected& expected) {
+bool StreamBody::HoldHead(uint64_t caller, size_t bytes) {
+  if (request_.memory.held() == Bytes(0)) request_.memory = FairShare(&host_.loop().edge().bodies, caller);
+  return request_.memory.GrowTo(Size(bytes), limits_.max_body_memory);
+}
+
+bool StreamBody::Expect(const Expected& expected) {
   expected_ = expected;
   began_ = Now();
   request_.memory = FairShare(&host_.loop().edge().bodies, expected.caller);
-  if (expected.length.value_or(0) > expected.bound.most) return Fail(TooLarge());
-  if (!request_.memory.GrowTo(Size(expected.head), limits_.max_body_memory)) return Fail(NoBodyMemory());
-  if (expected.use != BodyUse::kStored) return;
-  if (expected.asks) host_.session().Continue(stream_);
-  ArmDeadline();
+  const bool held = request_.memory.GrowTo(Size(expected.head), limits_.max_body_memory);
+  if (expected.length.value_or(0) > expected.bound.most) {
+    Fail(TooLarge());
+  } else if (!held) {
+    Fail(NoBodyMemory());
+  } else if (expected.use == BodyUse::kStored) {
+    if (expected.asks) host_.session().Continue(stream_);
+    ArmDeadline();
+  }
+  return held;
 }
 
 // The slowest of three: no byte for a while, all of it, and the least rate.
@@ -61,7 +71,7 @@ void StreamBody::Fail(ApiError error) {
   deadline_.Disarm();
   if (expected_.use == BodyUse::kPieces) Drop(request_.body.size());
   request_.body = BodyBuffer();
-  request_.memory.Release();
+  request_.memory.ShrinkTo(Size(expected_.head));
   arrived_.Notify();
   host_.OnChange(stream_);
 }

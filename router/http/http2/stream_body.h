@@ -24,15 +24,17 @@ class StreamBody final : public BodySource {
   struct Expected {
     BodyUse use = BodyUse::kDropped;
     uint64_t caller = 0;
-    size_t head = 0;  // Bytes of the head, which the same memory holds.
+    size_t head = 0;  // Bytes that the head takes, until the answer is given, in the same memory.
     BodyBound bound{0};
     std::optional<uint64_t> length;  // As announced.
     bool asks = false;               // The client waits for leave.
   };
   StreamBody(StreamHost& host, StreamId stream);
 
-  // The head is complete, and a body follows.
-  void Expect(const Expected& expected);
+  // Memory for a head that is still coming. False: `caller` gets none.
+  bool HoldHead(uint64_t caller, size_t bytes);
+  // The head is complete, and a body follows. False: the request has failed, and its head is not counted.
+  bool Expect(const Expected& expected);
   void Take(absl::string_view bytes);
   void End();
   void Fail(ApiError error);
@@ -49,7 +51,7 @@ class StreamBody final : public BodySource {
   // The body is stored, or taken in pieces; other bodies are dropped.
   bool wanted() const { return expected_.use != BodyUse::kDropped; }
   const std::optional<ApiError>& failed() const { return failed_; }
-  // The head of the request with its stored body; once.
+  // The head of the request, which is in memory once, with its stored body; once.
   ClientRequest TakeRequest(RequestHead head);
 
   void Begin() override;

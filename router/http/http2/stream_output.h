@@ -1,4 +1,4 @@
-// The bytes of one answer that the session has not taken: copies of events, or a view of a whole answer's part. Pure.
+// The bytes of one answer that the session has not taken: copies of events, or a view of a part or a long event. Pure.
 #ifndef PENSTOCK_ROUTER_HTTP_HTTP2_STREAM_OUTPUT_H_
 #define PENSTOCK_ROUTER_HTTP_HTTP2_STREAM_OUTPUT_H_
 

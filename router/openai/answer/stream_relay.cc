@@ -14,6 +14,11 @@ constexpr size_t kMaxEarly = 4 << 10;
 
 bool IsEndMark(const SseSplitter::Event& event) { return absl::StripAsciiWhitespace(event.data) == "[DONE]"; }
 
+// A long event was read before.
+ChunkNames NamesOf(const SseSplitter::Event& event, const LongEvent* read) {
+  return read != nullptr ? read->names : ReadChunkNames(event.data);
+}
+
 }  // namespace
 
 StreamRelay::StreamRelay(Endpoint endpoint, const RequestFacts& facts, RelayState& state, std::optional<size_t> longest)
@@ -26,6 +31,14 @@ StreamRelay::Result StreamRelay::Feed(absl::string_view bytes, Instant now) {
   counts_.Begin();
   if (closed()) return Result::kDone;
   splitter_.Feed(bytes);
+  return TakeEvents(now);
+}
+
+StreamRelay::Result StreamRelay::FeedOwned(std::string bytes, Instant now) {
+  pieces_.Clear();
+  counts_.Begin();
+  if (closed()) return Result::kDone;
+  splitter_.FeedOwned(std::move(bytes));
   return TakeEvents(now);
 }
 
@@ -121,7 +134,7 @@ StreamRelay::Result StreamRelay::TakeFacts(const SseSplitter::Event& event, Stre
     return Result::kGoOn;
   }
   const bool dropped = facts.usage_only && !facts_.asks_usage;
-  Release(dropped ? NamesOf(event).fingerprint : std::string());
+  Release(dropped ? NamesOf(event, long_.get()).fingerprint : std::string());
   if (!dropped) PassEvent(event, facts);
   return Result::kGoOn;
 }
@@ -136,14 +149,10 @@ void StreamRelay::Learn(const StreamFacts& facts, size_t bytes, Instant now) {
   any_text_ |= counts_.Learn(facts, bytes, now);
 }
 
-ChunkNames StreamRelay::NamesOf(const SseSplitter::Event& event) const {
-  return long_ ? long_->names : ReadChunkNames(event.data);
-}
-
 void StreamRelay::PassEvent(const SseSplitter::Event& event, const StreamFacts& facts) {
   if (!state_.shown.names) {
     const bool chunk = !facts.done && StreamsChunks(endpoint_);
-    state_.shown.names = chunk ? NamesOf(event) : ChunkNames();
+    state_.shown.names = chunk ? NamesOf(event, long_.get()) : ChunkNames();
   }
   state_.other_text |= facts.other_text;
   state_.usage_sent |= facts.usage_only;
@@ -155,8 +164,9 @@ void StreamRelay::PassEvent(const SseSplitter::Event& event, const StreamFacts& 
     state_.text.Append(facts.content);
     state_.shown.message.OnPassed(facts);
   }
-  // An engine that was asked for its usage says its fingerprint there, in an event that this client does not get.
-  const bool last = facts.finish && !facts.done && !facts_.asks_usage && StreamsChunks(endpoint_) &&
+  // An engine that was asked for its usage says its fingerprint there, in an event that this client does not get. A
+  // long event would be searched and copied.
+  const bool last = facts.finish && !facts.done && !facts_.asks_usage && !long_ && StreamsChunks(endpoint_) &&
                     !absl::StrContains(event.data, "\"system_fingerprint\"");
   if (last) {
     pieces_.Hold(continued.empty() ? event.raw : continued);

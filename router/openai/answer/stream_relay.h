@@ -37,6 +37,8 @@ class StreamRelay {
   enum class Result { kGoOn, kDone, kError, kMalformed, kTooLong, kEmpty, kLong };
   // All complete events of the bytes. After anything but kGoOn and kDone nothing more may be fed.
   Result Feed(absl::string_view bytes, Instant now);
+  // The same for bytes that begin with an event: without a copy.
+  Result FeedOwned(std::string bytes, Instant now);
   // The long event, unread. The memory of the relay goes with it: nothing else may be called before Resume().
   std::unique_ptr<LongEvent> TakeLong();
   // Goes on behind Feed(): with the long event, which was read, and all behind it.
@@ -80,7 +82,6 @@ class StreamRelay {
   // Passes the held event on.
   void Release(absl::string_view fingerprint);
   void Learn(const StreamFacts& facts, size_t bytes, Instant now);
-  ChunkNames NamesOf(const SseSplitter::Event& event) const;
   void PassEarly();
   void PassEvent(const SseSplitter::Event& event, const StreamFacts& facts);
   // The event with the names of the answer that it continues; empty where nothing of it is new.

@@ -47,7 +47,7 @@ class Client {
   virtual boost::asio::awaitable<bool> FinishWhole() = 0;
 
   // Events of a stream, each piece whole. The first call begins the answer with `headers`. kPart: FinishEvents() has to
-  // be awaited next; `pieces` need not live until then.
+  // be awaited next, and the bytes of `pieces` must live until then.
   virtual Written Events(const HeaderList& headers, const std::vector<absl::string_view>& pieces) = 0;
   // False: the client is gone.
   virtual boost::asio::awaitable<bool> FinishEvents() = 0;

@@ -1,9 +1,11 @@
 """Events of many megabytes in a stream reach their client whole, in each dialect, and hold no loop."""
 import json
+import socket
 
 import pytest
+from http2.http2_client import Http2Client
 from neighbour import connect, longest_pause
-from processes import Router
+from processes import Router, wait_until
 from raw_http import read_answer, request_bytes
 from scripted_engine import MODEL, STREAM_HEAD, ScriptedEngine, beside, chunk, event, http
 
@@ -78,6 +80,33 @@ def test_a_long_event_reaches_its_client_between_its_neighbours(router, scripted
     long = ("a word \u00e9\n\"" * (size // 10 + 1))[:size]
     scripted.script = stream(event("first "), event(long), event(" then "), event(long), event(" last"))
     assert text(ask(router, path, body)) == f"first {long} then {long} last"
+
+
+@pytest.mark.parametrize("way", ["chat", "messages"])
+@pytest.mark.parametrize("http2", [False, True], ids=["http1", "http2"])
+def test_a_long_event_waits_whole_for_a_client_that_reads_later(router, scripted, way, http2):
+    path, body, text = WAYS[way]
+    long = "0123456789" * 700_000
+    scripted.script = stream(event("first "), event(long), event(" then "), event(long), event(" last"))
+
+    def until_it_waits():
+        wait_until(lambda: router.buffered() > 4 << 20, 20, "the event waits for its client")
+
+    if http2:
+        with Http2Client(router.address) as client:
+            answer = client.send(body, path=path)
+            until_it_waits()
+            got = client.answer(answer, 60).body
+    else:
+        with socket.socket() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+            connection.connect(router.address)
+            connection.sendall(request_bytes(path, body=body, headers={"Connection": "close"}))
+            until_it_waits()
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+            got = read_answer(connection).body
+    assert text(got.decode()) == f"first {long} then {long} last"
+    router.wait_for_count("penstock_buffered_bytes", 0)
 
 
 @pytest.mark.parametrize("way", WAYS)

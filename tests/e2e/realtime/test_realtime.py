@@ -1,5 +1,6 @@
 """WebSockets pass through with a lease, limits and metrics of their own."""
 import base64
+import contextlib
 import os
 import signal
 import socket
@@ -124,6 +125,25 @@ def test_more_sockets_than_the_limit_are_turned_away(folder, voice):
         router.wait_for_count("penstock_turned_away_total", 1, limit="realtime")
         router.wait_for_count("penstock_realtime_open", 0)
         with link(router) as client:
+            client.send("again")
+            assert client.recv(timeout=20) == "echo: again"
+
+
+def test_one_caller_leaves_a_quarter_of_the_sockets(folder, voice):
+    tenants = "tenants:\n  - {name: a, keys: [secret-a]}\n  - {name: b, keys: [secret-b]}\n"
+    of = {name: {"additional_headers": {"Authorization": f"Bearer secret-{name}"}} for name in "ab"}
+    with Router(folder, config=replicas([voice]) + tenants + "realtime: {connections: 4}\n") as router:
+        with contextlib.ExitStack() as held:
+            for _ in range(3):
+                held.enter_context(link(router, **of["a"]))
+            answer = refused(router, **of["a"])
+            assert answer.status_code == 503 and answer.headers["x-penstock-reason"] == "realtime"
+            assert answer.headers["retry-after"]
+            held.enter_context(link(router, **of["b"]))
+            router.wait_for_count("penstock_realtime_open", 4)
+            router.wait_for_count("penstock_turned_away_total", 1, limit="realtime")
+        router.wait_for_count("penstock_realtime_open", 0)
+        with link(router, **of["a"]) as client:
             client.send("again")
             assert client.recv(timeout=20) == "echo: again"
 

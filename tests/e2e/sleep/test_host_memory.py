@@ -121,3 +121,13 @@ def test_check_tells_of_a_bound_that_holds_too_little(folder, memory, finding):
         path.write_text(config(servers, memory))
     checked = subprocess.run([BINARY, "check", str(path)], capture_output=True, text=True, timeout=30)
     assert finding in checked.stdout + checked.stderr
+
+
+@pytest.mark.parametrize("wake, warns", [("9s", False), ("10s", True)])
+def test_check_tells_of_a_queue_time_that_ends_before_the_wake(folder, wake, warns):
+    path = folder / "penstock.yaml"
+    path.write_text("replicas: [{id: a, url: 'http://127.0.0.1:9', model: m, engine: vllm, sleep: {wake: %s}}]\n"
+                    "classes: {standard: {queue: 10s}}\n" % wake)
+    checked = subprocess.run([BINARY, "check", str(path)], capture_output=True, text=True, timeout=30)
+    said = checked.stdout + checked.stderr
+    assert ("standard: queue of 10s is not longer than the wake of m" in said) == warns, said

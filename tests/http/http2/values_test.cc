@@ -4,11 +4,13 @@
 
 #include <array>
 #include <string>
+#include <utility>
 
 #include "router/http/http2/answer_head.h"
 #include "router/http/http2/frame_budget.h"
 #include "router/http/http2/head_builder.h"
 #include "router/http/http2/stream_output.h"
+#include "router/openai/error/api_error.h"
 
 namespace penstock::http2 {
 namespace {
@@ -63,6 +65,42 @@ TEST(Http2Heads, LimitsAndDoubtfulFieldsAreThoseOfHttp1) {
   other.Add("host", "q");
   other.End();
   EXPECT_EQ(other.error()->status, 400);
+}
+
+TEST(Http2Heads, ItsMemoryIsKnownWithTheRoomForMoreFields) {
+  HeadBuilder built(64 << 10);
+  const size_t before = built.held();
+  size_t bytes = 0;
+  for (int i = 0; i < 40; ++i) {
+    built.Add("x-a", std::string(600, 'a'));
+    built.Add("cookie", std::string(200, 'b'));
+    bytes += 803;
+    EXPECT_GE(built.held(), bytes);
+  }
+  built.End();
+  EXPECT_GE(built.held(), bytes);
+  EXPECT_LE(built.held(), before + 2 * bytes + 4096) << "cookies are not there twice";
+  const RequestHead taken = std::move(built.head());
+  EXPECT_GE(taken.headers.held(), bytes);
+  EXPECT_LT(built.held(), 1024u);
+}
+
+TEST(Http2Heads, ARefusedHeadKeepsWhatItsAnswerNeeds) {
+  HeadBuilder built(64 << 10);
+  built.Add(":method", "POST");
+  built.Add(":path", std::string(5000, '/'));
+  built.Add("origin", "https://a");
+  built.Add("x-request-id", "id-1");
+  built.Add("x-a", std::string(5000, 'a'));
+  built.Refuse(NoBodyMemory());
+  EXPECT_LT(built.held(), 2048u);
+  built.Add("x-b", std::string(5000, 'b'));
+  built.End();
+  EXPECT_LT(built.held(), 2048u);
+  EXPECT_EQ(built.error()->status, 503);
+  EXPECT_EQ(built.head().method, "POST");
+  EXPECT_EQ(built.head().target.substr(0, 2), "//");
+  EXPECT_EQ(FieldsOf(built.head().headers), "origin=https://a;x-request-id=id-1;");
 }
 
 TEST(Http2Heads, AnAnswerHasNoFieldOfAConnection) {
