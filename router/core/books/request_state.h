@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -64,8 +65,11 @@ struct WaitState {
   bool best_effort = false;         // No server could make its TTFT goal: it stands behind those that can.
   bool parked = false;              // It is ahead of its due times: nobody looks at it before it is due back.
   std::vector<uint32_t> failed_on;  // Before that: the replicas that it was tried on, in rising order.
-  uint64_t tried_at = 0;            // The pump that looked at it last.
-  Tokens cached{0};                 // The most of its prompt that a replica was seen to have cached.
+  // The same of tries with one stage, of a request whose prompt a prefill replica may compute (router/core/pairs).
+  bool tried_whole = false;
+  std::vector<uint32_t> failed_whole;
+  uint64_t tried_at = 0;  // The pump that looked at it last.
+  Tokens cached{0};       // The most of its prompt that a replica was seen to have cached.
   ReservationState reservation;
   CompanyState company;
   absl::InlinedVector<ReplicaId, 1> avoid;  // They failed it or pushed it back; taken only when no other can be.
@@ -75,8 +79,22 @@ struct WaitState {
   }
   // The request is to be tried everywhere once more.
   void ForgetTries() {
+    ForgetPairTries();
+    ForgetWholeTries();
+  }
+  // The same of the tries of its present stages.
+  void ForgetPairTries() {
     tried_everywhere = false;
     failed_on.clear();
+  }
+  void ForgetWholeTries() {
+    tried_whole = false;
+    failed_whole.clear();
+  }
+  // The tries with one stage take the place of the others, and back.
+  void SwapTries() {
+    std::swap(tried_everywhere, tried_whole);
+    std::swap(failed_on, failed_whole);
   }
 };
 
