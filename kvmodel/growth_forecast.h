@@ -72,8 +72,8 @@ struct GrowthPoint {
   float variance = 0;
 };
 
-// A peak up to some horizon and the horizon where it is: there, a further request that does not fit is most likely
-// found not to.
+// A peak up to some horizon, and the horizon where it is. There, a further request that does not fit is most likely
+// found out.
 struct PoolPeak {
   double bound = 0;
   int horizon = 0;

@@ -18,8 +18,8 @@ class PairedPlacement : public PatientPlacement {
       : PatientPlacement(books.fleet, books.servers, books.work, memory, floors, std::move(guards), effort, waits),
         pairs(books, memory) {}
 
-  // PatientPlacement::ChooseOrWait. A prompt whose prefill replicas are closed, or would hand its cache over too late,
-  // is computed on a decode replica where this is in time.
+  // PatientPlacement::ChooseOrWait. Where prefill replicas are closed, or would hand the cache over too late, a decode
+  // replica computes the prompt if this is in time.
   std::optional<Choice> ChooseOrWait(RequestState* request, Instant now) {
     const bool offered = pairs.Choose(request, now);
     if (!request->stage.apart) return PatientPlacement::ChooseOrWait(request, now);

@@ -32,7 +32,7 @@ class Floors {
     double share = 0;
     // The share up to which a request fits into that pool; infinite where one may enter alone.
     double limit = std::numeric_limits<double>::infinity();
-    // Where the floor is; negative: at no horizon that is known.
+    // The horizon of the floor; negative: not known.
     int horizon = -1;
     // The share of a unit of memory that a request adds there; 0 where its amount is not known.
     double per_unit = 0;
