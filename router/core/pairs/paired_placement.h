@@ -27,7 +27,7 @@ class PairedPlacement : public PatientPlacement {
       if (std::optional<Choice> choice = ChooseWhole(request, now)) return choice;
     } else {
       // Decode replicas that open meanwhile are missed.
-      request->waiting.ForgetWholeTries();
+      request->waiting.whole.Forget();
     }
     return offered ? Choose(request, now) : std::nullopt;
   }
@@ -40,12 +40,12 @@ class PairedPlacement : public PatientPlacement {
     const StageState stage = request->stage;
     const WaitReason reason = request->waiting.reason;
     request->stage = StageState();
-    request->waiting.SwapTries();
+    std::swap(request->waiting.tries, request->waiting.whole);
     std::optional<Choice> choice = Choose(request, now);
-    request->waiting.SwapTries();
+    std::swap(request->waiting.tries, request->waiting.whole);
     if (choice && pairs.InTime(*request, choice->expected_ttft, now)) return choice;
     // The best of all is late: the others are, until one opens.
-    if (choice) request->waiting.tried_whole = true;
+    if (choice) request->waiting.whole.everywhere = true;
     request->stage = stage;
     request->waiting.reason = reason;
     return std::nullopt;

@@ -43,7 +43,7 @@ void BestFirst::BoundApart(ModelId model) {
 }
 
 bool BestFirst::Failed(size_t server) const {
-  const std::vector<uint32_t>& failed_on = request_->waiting.failed_on;
+  const std::vector<uint32_t>& failed_on = request_->waiting.tries.failed_on;
   return std::binary_search(failed_on.begin(), failed_on.end(), server);
 }
 
