@@ -65,6 +65,12 @@ void AddContributions(std::span<const GrowthMember> members, std::vector<GrowthV
   }
 }
 
+int LastHorizonOf(const GrowthVector& contribution) {
+  int last = kHorizons - 1;
+  while (last > 0 && contribution.mean[last] < kLeastStay * contribution.mean[0]) --last;
+  return last;
+}
+
 GrowthVector SumOf(const GrowthVector& a, const GrowthVector& b) {
   GrowthVector sum = a;
   for (int i = 0; i < kHorizons; ++i) {
@@ -174,7 +180,7 @@ inline double PoolGrowth::PresentAt(double age) const { return mean_[0] + age * 
 
 double PoolGrowth::Peak(double z, Instant now) const { return PeakWith(GrowthVector(), z, now).bound; }
 
-PoolPeak PoolGrowth::PeakWith(const GrowthVector& joining, double z, Instant now) const {
+PoolPeak PoolGrowth::PeakWith(const GrowthVector& joining, double z, Instant now, int until) const {
   const Current current(*this, now);
   const auto bound = [&](int i, double mean) {
     return mean + joining.mean[i] + z * std::sqrt(variance_[i] + joining.variance[i]);
@@ -188,8 +194,10 @@ PoolPeak PoolGrowth::PeakWith(const GrowthVector& joining, double z, Instant now
   for (int i = 0; i < kHorizons; ++i) {
     // The bound if nobody ended: the present at the upper end of the prompts' error, and growth in every second.
     const double here = std::min(likely[i], likely[0] + most_rate * kSeconds[i]);
-    if (here <= peak.bound) continue;
-    peak = {here, i};
+    peak.later = std::max(peak.later, here);
+    if (i > until || here <= peak.bound) continue;
+    peak.bound = here;
+    peak.horizon = i;
   }
   return peak;
 }
@@ -205,6 +213,7 @@ double PoolGrowth::BoundAt(int horizon, const GrowthMember& joining, double z, I
   const double generated = terms.Generated(horizon);
   const double reached = joining.curve == nullptr ? 1 : joining.curve->At(generated);
   const GrowthPoint there = generated < joining.output_cap ? terms.With(generated, reached) : GrowthPoint();
+  if (there.mean < kLeastStay * terms.Now().mean) return present;
   return std::min(likely(horizon, there), present + (most_rate_ + terms.MostRate()) * kSeconds[horizon]);
 }
 

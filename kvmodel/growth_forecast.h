@@ -57,6 +57,12 @@ double PresentOf(const GrowthMember& member);
 // computed once.
 void AddContributions(std::span<const GrowthMember> members, std::vector<GrowthVector>& contributions);
 
+// The last horizon where a member counts as there. Behind it, it holds less than this part of its present amount:
+// outputs of such a length hardly occur. So members that were let in beside a peak behind it raise that peak by less
+// than this part of what they held.
+inline constexpr float kLeastStay = 1.0F / 20;
+int LastHorizonOf(const GrowthVector& contribution);
+
 // The contribution of both together.
 GrowthVector SumOf(const GrowthVector& a, const GrowthVector& b);
 
@@ -66,10 +72,12 @@ struct GrowthPoint {
   float variance = 0;
 };
 
-// A peak and the horizon where it is: there, a further request that does not fit is most likely found not to.
+// A peak up to some horizon, and the horizon where it is. There, a further request that does not fit is most likely
+// found out.
 struct PoolPeak {
   double bound = 0;
   int horizon = 0;
+  double later = 0;  // The same over all horizons; at least `bound`.
 };
 
 // The sums of the members of one pool. Add, Remove and Replace cost O(horizons).
@@ -88,13 +96,15 @@ class PoolGrowth {
   void Replace(const GrowthVector& before, Instant made_before, const GrowthVector& after, Instant made);
 
   // The highest mean + z sigma over the horizons, in the pool's unit. It is at most the amount that all members would
-  // hold if nobody ended: few large members vary by more than they can grow. With `joining`, as if it were a member.
+  // hold if nobody ended: few large members vary by more than they can grow. With `joining`, as if it were a member, up
+  // to the horizon `until`: whoever has left by then causes no peak behind it.
   double Peak(double z, Instant now) const;
-  PoolPeak PeakWith(const GrowthVector& joining, double z, Instant now) const;
-  // The bound at one horizon, with `joining` as a member: at most PeakWith of its contribution.
+  PoolPeak PeakWith(const GrowthVector& joining, double z, Instant now, int until = kHorizons - 1) const;
+  // The bound at one horizon, with `joining` as a member; at the present where it has left by then. At most PeakWith of
+  // its contribution until it leaves.
   double BoundAt(int horizon, const GrowthMember& joining, double z, Instant now) const;
-  // With the least of a member's means at this horizon and at the present, at most PeakWith of the member. It holds for
-  // this z and higher ones, from `now` on while the pool does not change. O(horizons).
+  // With the least of a member's means at this horizon and at the present, at most PeakWith of the member over all
+  // horizons. It holds for this z and higher ones, from `now` on while the pool does not change. O(horizons).
   PoolPeak Floor(double z, Instant now) const;
   // The same of Present. O(1).
   double PresentFloor(Instant now) const;

@@ -93,12 +93,22 @@ def adapters(seed):
     return lines, rows
 
 
+def brief(seed):
+    """A tenant's short answers beside a few long ones of another, which will outgrow the pool of a GPU."""
+    rng = random.Random(seed)
+    short = arrivals(rng, 6, 300, "llama-3.1-8b", (300, 0.5, 50, 2000), (40, 0.5, 5, 200))
+    long = arrivals(rng, 0.1, 300, "llama-3.1-8b", (3000, 0.3, 1000, 6000), (3000, 0.5, 500, 8000))
+    rows = [(*row, "short") for row in short] + [(*row, "long") for row in long]
+    return plain(1, "a100-80", "3s", "kv_memory: 3GB, "), rows
+
+
 WORKLOADS = {
     "a busy model and a quiet one in turn": (turns, ("penstock",)),
     "a wake that is longer than the goal": (wake, ("penstock", "penstock:without=best-effort")),
     "prompts that hardly any server can answer in time": (large, ("penstock", "penstock:without=best-effort", "least_request")),
     "documents at the knee": (documents, ("penstock", "penstock:without=best-effort", "least_request")),
     "eight adapters in four places": (adapters, ("penstock", "least_request")),
+    "short answers beside long ones": (brief, ("penstock", "penstock:without=variance", "least_request")),
 }
 
 
@@ -106,7 +116,8 @@ def run(workload, policy, seed):
     lines, rows = workload(seed)
     with config_file(lines) as config, tempfile.NamedTemporaryFile("w", suffix=".csv") as trace:
         trace.write("arrival_s,model,tenant,prompt_tokens,output_tokens\n")
-        trace.writelines(f"{at:.3f},{model},t,{prompt},{output}\n" for at, model, prompt, output in sorted(rows))
+        for at, model, prompt, output, *tenant in sorted(rows):
+            trace.write(f"{at:.3f},{model},{tenant[0] if tenant else 't'},{prompt},{output}\n")
         trace.flush()
         return simulate(config, trace.name, policy=policy, seed=seed)
 

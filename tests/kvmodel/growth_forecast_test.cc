@@ -189,6 +189,33 @@ TEST(PoolGrowth, BoundAtAHorizonNeverPassesThePeak) {
   EXPECT_DOUBLE_EQ(pool.BoundAt(peak.horizon, joining, 1.5, kStart), peak.bound);
 }
 
+TEST(PoolGrowth, AMemberCountsUntilItsOutputHardlyLasts) {
+  const SurvivalCurve curve = Halving();
+  GrowthMember member = MemberOf(1000, 0, 100'000);
+  member.curve = &curve;
+  const GrowthVector growth = ContributionOf(member);
+  const int last = LastHorizonOf(growth);
+  EXPECT_GE(growth.mean[last], 0.05 * growth.mean[0]);
+  EXPECT_LT(growth.mean[last + 1], 0.05 * growth.mean[0]);
+  member.curve = nullptr;
+  EXPECT_EQ(LastHorizonOf(ContributionOf(member)), kHorizons - 1);
+  EXPECT_EQ(LastHorizonOf(GrowthVector()), kHorizons - 1) << "nobody joins";
+}
+
+TEST(PoolGrowth, APeakThatComesOnceTheNewcomerHasLeftIsTheLaterOne) {
+  PoolGrowth pool;
+  for (int i = 0; i < 3; ++i) pool.Add(ContributionOf(MemberOf(1000, 0, 5000)), kStart);
+  const GrowthMember joining = MemberOf(100, 0, 20);
+  const GrowthVector growth = ContributionOf(joining);
+  const int until = LastHorizonOf(growth);
+  const PoolPeak peak = pool.PeakWith(growth, 1, kStart, until);
+  EXPECT_LT(peak.bound, 3 * 1100 + 130);
+  EXPECT_LE(peak.horizon, until);
+  EXPECT_GT(peak.later, 3 * 5000);
+  EXPECT_DOUBLE_EQ(peak.later, pool.PeakWith(growth, 1, kStart).bound);
+  for (int i = 0; i < kHorizons; ++i) EXPECT_LE(pool.BoundAt(i, joining, 1, kStart), peak.bound) << i;
+}
+
 // Mean + z sigma of two large members that may end any moment is more than both could ever hold.
 TEST(PoolGrowth, NeverForecastsMoreThanAllWouldHoldIfNobodyEnded) {
   const SurvivalCurve curve = Halving();

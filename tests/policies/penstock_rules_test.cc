@@ -11,7 +11,7 @@ class PenstockRulesTest : public ::testing::Test {
  protected:
   GrowthVector Joining(const RequestState* request) { return ContributionOf(test_.MemberOf(*request)); }
   double Bound(const MemoryRule& rule, const GrowthVector& joining) {
-    return rule.BoundWith(test_.rooms.fleet.pool(PoolId(0)), joining, test_.now).bound;
+    return rule.BoundWith(test_.rooms.fleet.pool(PoolId(0)), joining, LastHorizonOf(joining), test_.now).bound;
   }
   OrderQuestion Question(const RequestState* request) {
     return {*request, test_.rooms.fleet.GoalsOf(*request), test_.rooms.servers, test_.rooms.forecasts, test_.now};

@@ -91,14 +91,14 @@ bool FirstPrefill::Waits(RequestState* request, const Choice& choice, Instant no
 
 bool FirstPrefill::WaitsOn(const RequestState& request) const {
   const CompanyState& company = request.waiting.company;
-  if (!company.replica || !request.waiting.tried_everywhere || !IsLarge(request)) return false;
+  if (!company.replica || !request.waiting.tries.everywhere || !IsLarge(request)) return false;
   const std::vector<size_t>& opened = work_.opened();
   return std::find(opened.begin(), opened.end(), company.replica->value()) == opened.end();
 }
 
 bool FirstPrefill::EndWhereVain(RequestState* request, Instant now) {
   const CompanyState& company = request->waiting.company;
-  if (!company.replica || !request->waiting.tried_everywhere || !IsLarge(*request)) return false;
+  if (!company.replica || !request->waiting.tries.everywhere || !IsLarge(*request)) return false;
   Choice left;
   left.saved = company.left_saved;
   left.expected_ttft = company.left_first_token;

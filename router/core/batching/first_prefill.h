@@ -100,7 +100,7 @@ class PatientPlacement : public Placement {
     if (choice && !first_prefill.Waits(request, *choice, now)) return choice;
     // The request waits by choice until a replica opens or its wait ends. A new search with each event would take all
     // tries of its lane. The search for the others would be due at once for ever.
-    if (choice) request->waiting.tried_everywhere = true;
+    if (choice) request->waiting.tries.everywhere = true;
     // The replica that it waits for is closed on; the others were left by choice.
     if (request->waiting.company.replica) request->waiting.reason = WaitReason::kFirstPrefill;
     return std::nullopt;

@@ -52,20 +52,31 @@ struct CompanyState {
   Instant until = Instant::Never();  // It waits for none from then on; Never: it has not waited for one yet.
 };
 
+// The servers that a waiting request was tried on since they changed last.
+struct Tries {
+  bool everywhere = false;          // No server is left that it was not tried on.
+  std::vector<uint32_t> failed_on;  // Before that: the replicas that it was tried on, in rising order.
+
+  void Forget() {
+    everywhere = false;
+    failed_on.clear();
+  }
+};
+
 // The part of a request that the queue uses.
 struct WaitState {
   Instant place;       // Its key in the lane: the deadline of the first token, shifted as lane_order.h says.
   Instant next_check;  // When it must be looked at though nothing else happens.
   Instant since;  // Its class's queue time counts from here: its arrival, or the failure of an answer that had begun.
   WaitReason reason = WaitReason::kBehindOthers;
-  bool tried_everywhere = false;    // No server is left that it was not tried on.
-  bool committed = false;           // The core took it back from an engine: it is never refused for lateness.
-  bool begun = false;               // An engine had begun its answer and failed: its TTFT goal binds no more.
-  bool best_effort = false;         // No server could make its TTFT goal: it stands behind those that can.
-  bool parked = false;              // It is ahead of its due times: nobody looks at it before it is due back.
-  std::vector<uint32_t> failed_on;  // Before that: the replicas that it was tried on, in rising order.
-  uint64_t tried_at = 0;            // The pump that looked at it last.
-  Tokens cached{0};                 // The most of its prompt that a replica was seen to have cached.
+  bool committed = false;    // The core took it back from an engine: it is never refused for lateness.
+  bool begun = false;        // An engine had begun its answer and failed: its TTFT goal binds no more.
+  bool best_effort = false;  // No server could make its TTFT goal: it stands behind those that can.
+  bool parked = false;       // It is ahead of its due times: nobody looks at it before it is due back.
+  Tries tries;
+  Tries whole;  // With one stage, of a request whose prompt a prefill replica may compute (router/core/pairs).
+  uint64_t tried_at = 0;  // The pump that looked at it last.
+  Tokens cached{0};       // The most of its prompt that a replica was seen to have cached.
   ReservationState reservation;
   CompanyState company;
   absl::InlinedVector<ReplicaId, 1> avoid;  // They failed it or pushed it back; taken only when no other can be.
@@ -75,8 +86,8 @@ struct WaitState {
   }
   // The request is to be tried everywhere once more.
   void ForgetTries() {
-    tried_everywhere = false;
-    failed_on.clear();
+    tries.Forget();
+    whole.Forget();
   }
 };
 

@@ -53,7 +53,7 @@ bool Pairs::Choose(RequestState* request, Instant now) {
   request->stage.blocked = !offer.has_value();
   if (!offer) {
     // Decode replicas that open meanwhile are missed.
-    request->waiting.ForgetTries();
+    request->waiting.tries.Forget();
     return false;
   }
   offer_ = *offer;

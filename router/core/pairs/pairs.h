@@ -10,7 +10,8 @@
 // RunningRequests.
 //
 // A prompt of which little is left to compute on a decode replica has one stage, there. It would queue behind long
-// prompts elsewhere, and the streams of the decode replica hardly notice it.
+// prompts elsewhere, and the streams of the decode replica hardly notice it. So has a prompt whose prefill replicas are
+// closed or too late, where a decode replica computes it in time (PairedPlacement).
 #ifndef PENSTOCK_ROUTER_CORE_PAIRS_PAIRS_H_
 #define PENSTOCK_ROUTER_CORE_PAIRS_PAIRS_H_
 
@@ -50,6 +51,12 @@ class Pairs {
   void Prepare(RequestState* request) const;
   // False: its prompt is to be computed apart, and no prefill replica can take it now. Its wait reason is set.
   bool Choose(RequestState* request, Instant now);
+  // True: by the last Choose, its cache is handed over after its first token is due.
+  bool IsLate(const RequestState& request, Instant now) const { return !InTime(request, request.stage.ahead, now); }
+  // True: a first token after so many seconds is in time.
+  bool InTime(const RequestState& request, double seconds, Instant now) const {
+    return now + Duration::Seconds(seconds) <= request.arrival + books_.fleet.GoalsOf(request).ttft;
+  }
   // The request goes to a decode replica, right after Choose. Starts its first stage, where it has one.
   std::optional<PrefillOrder> Send(RequestState* request, Instant now);
 

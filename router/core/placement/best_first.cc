@@ -1,6 +1,7 @@
 #include "router/core/placement/best_first.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "router/core/placement/hints.h"
@@ -22,8 +23,12 @@ std::optional<WaitReason> BestFirst::SurelyBroken(const Floors::Entry& entry, do
   if (entry.closed) return entry.closed;
   if (now_ < entry.streams_until) return WaitReason::kRunningStreams;
   if (has_runway_guard_ && entry.runway * (1 - kRounding) > saved) return WaitReason::kRunway;
-  if (share > newcomer_.FloorOf(entry).limit + kRounding) return WaitReason::kMemory;
-  return std::nullopt;
+  const Floors::Floor& floor = newcomer_.FloorOf(entry);
+  if (floor.horizon < 0) return std::nullopt;
+  // The peak counts while the request is there. The present counts always.
+  const bool stays = newcomer_.Stays(floor.horizon, entry.context);
+  const bool full = stays ? share > floor.limit + kRounding : entry.present.share > entry.present.limit + kRounding;
+  return full ? std::optional(WaitReason::kMemory) : std::nullopt;
 }
 
 bool BestFirst::StandsApart(size_t server) const { return IsHinted(*request_, server) || newcomer_.IsHolder(server); }
@@ -38,7 +43,7 @@ void BestFirst::BoundApart(ModelId model) {
 }
 
 bool BestFirst::Failed(size_t server) const {
-  const std::vector<uint32_t>& failed_on = request_->waiting.failed_on;
+  const std::vector<uint32_t>& failed_on = request_->waiting.tries.failed_on;
   return std::binary_search(failed_on.begin(), failed_on.end(), server);
 }
 
@@ -86,7 +91,9 @@ void BestFirst::AddGroup(const FloorOrder::Kind& kind, const FloorOrder::Group& 
     closed_ = HigherRanked(closed_, WaitReason::kRunway);
     return;
   }
-  walks_.push_back({newcomer_.AddsTo(kind), group.most_limit, group.members.begin(), group.members.end()});
+  const bool stays = newcomer_.Stays(kind.horizon, kind.context);
+  const double most_limit = stays ? group.most_limit : std::numeric_limits<double>::infinity();
+  walks_.push_back({newcomer_.AddsTo(kind), most_limit, group.members.begin(), group.members.end()});
   AddHead(walks_.size() - 1);
 }
 

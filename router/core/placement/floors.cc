@@ -139,8 +139,9 @@ void Floors::UpdateFloors(const ReplicaState& replica, Entry& entry) const {
   for (size_t i = 0; i < spec.pools.size(); ++i) {
     const PoolFloor& known = pools_[spec.pools[i].pool.value()];
     // Only the footprint of the first pool is known by its kind.
-    Raise(entry.peak, {known.share, known.limit, i == 0 ? known.horizon : -1, known.per_unit});
-    Raise(entry.present, {known.present, known.limit, i == 0 ? 0 : -1, known.per_unit});
+    const double per_unit = i == 0 ? known.per_unit : 0;
+    Raise(entry.peak, {known.share, known.limit, known.horizon, per_unit});
+    Raise(entry.present, {known.present, known.limit, 0, per_unit});
   }
 }
 

@@ -1,7 +1,8 @@
 // Facts about each replica that hold for any request: a large fleet is searched in their order.
 //
 // A floor is the part of the peak share that every request finds. With the least that a request adds (newcomer.h) it is
-// at most the share of PeakShareWith. That holds at every instant until the replica or its pools change. Proof:
+// at most the share of PeakShareWith, which counts all horizons. A floor refuses a request only where it is still there
+// at the horizon of the floor. That holds at every instant until the replica or its pools change. Proof:
 // MemoryRule::Floor says so of the bound of a pool, and PeakShareWith divides that bound as the floor is divided.
 // Invariant: the floors are those of the last change of each pool. Only the replicas of large fleets have floors.
 // Owned by Rooms. An update is O(horizons + members of the pools x log replicas).
@@ -31,9 +32,10 @@ class Floors {
     double share = 0;
     // The share up to which a request fits into that pool; infinite where one may enter alone.
     double limit = std::numeric_limits<double>::infinity();
-    // Where a request adds to the floor: the horizon, and the share of a unit of memory; negative: nowhere.
+    // The horizon of the floor; negative: not known.
     int horizon = -1;
-    double per_unit = 1;
+    // The share of a unit of memory that a request adds there; 0 where its amount is not known.
+    double per_unit = 0;
   };
   struct Entry {
     Floor peak;

@@ -11,7 +11,7 @@ constexpr double kMeanOnly = 0;
 
 // True: both can hold memory at the same time.
 bool Overlap(const GrowthVector& a, const GrowthVector& b) {
-  for (int i = 0; i < kHorizons; ++i) {
+  for (int i = 0; i <= LastHorizonOf(a); ++i) {
     if (a.mean[i] > 0 && b.mean[i] > 0) return true;
   }
   return false;
@@ -30,15 +30,19 @@ constexpr double kFill = 0.99;
 
 double ForecastRule::Fill() const { return kFill; }
 
-PoolPeak ForecastRule::BoundWith(const PoolState& pool, const GrowthVector& joining, Instant now) const {
-  PoolPeak peak = pool.growth().PeakWith(joining, ZOf(pool), now);
+PoolPeak ForecastRule::BoundWith(const PoolState& pool, const GrowthVector& joining, int until, Instant now) const {
+  PoolPeak peak = pool.growth().PeakWith(joining, ZOf(pool), now, until);
   const PoolLending& lending = pool.lending();
   if (lending.lendable() == Amount(0) && lending.lent() == Amount(0)) return peak;
   const double present = (pool.growth().Present(now) + joining.mean[0]) * Fill() / PoolLending::kFill;
   const double needed = (lending.needed().AsDouble() + joining.mean[0]) * Fill() / PoolLending::kMostNeeded;
-  const double with_loans = std::max({peak.bound - lending.lendable().AsDouble(), present, needed});
-  // Where all that is lent could come back at once, the plain bound is enough.
-  peak.bound = std::min(peak.bound + lending.lent().AsDouble(), with_loans);
+  const auto with_loans = [&](double bound) {
+    // Where all that is lent could come back at once, the plain bound is enough.
+    return std::min(bound + lending.lent().AsDouble(),
+                    std::max({bound - lending.lendable().AsDouble(), present, needed}));
+  };
+  peak.bound = with_loans(peak.bound);
+  peak.later = with_loans(peak.later);
   return peak;
 }
 
@@ -70,12 +74,17 @@ double MemoryTest::LimitOf(PoolId pool) const { return rule_->Fill() * fleet_.le
 PoolPeak MemoryTest::BoundWith(const RequestState& request, const PoolState& pool, const GrowthVector& growth,
                                Instant now) const {
   if (!request.Returns()) {
-    PoolPeak peak = rule_->BoundWith(pool, growth, now);
-    if (IsByMean(request, pool))
-      peak.bound = std::min(peak.bound, pool.growth().PeakWith(growth, kMeanOnly, now).bound);
+    const int until = LastHorizonOf(growth);
+    PoolPeak peak = rule_->BoundWith(pool, growth, until, now);
+    if (IsByMean(request, pool)) {
+      const PoolPeak mean = pool.growth().PeakWith(growth, kMeanOnly, now, until);
+      peak.bound = std::min(peak.bound, mean.bound);
+      peak.later = std::min(peak.later, mean.later);
+    }
     return peak;
   }
-  return {pool.growth().Present(now) + growth.mean[0], 0};
+  const double present = pool.growth().Present(now) + growth.mean[0];
+  return {present, 0, present};
 }
 
 bool MemoryTest::SurelyFull(const PoolShare& share, const GrowthMember& member, bool by_mean, Instant now) const {
@@ -105,7 +114,8 @@ bool MemoryTest::SurelyAbove(double share, const RequestState& request, const Re
 bool MemoryTest::FitsBesideReserved(const RequestState& request, PoolId pool, const GrowthVector& growth, Instant now) {
   const GrowthVector* reserved = reservations_.Against(request, pool, now);
   if (reserved == nullptr || !Overlap(growth, *reserved)) return true;
-  return rule_->BoundWith(fleet_.pool(pool), SumOf(growth, *reserved), now).bound <= LimitOf(pool);
+  const int until = LastHorizonOf(growth);
+  return rule_->BoundWith(fleet_.pool(pool), SumOf(growth, *reserved), until, now).bound <= LimitOf(pool);
 }
 
 double MemoryTest::Missing(const RequestState& request, const ReplicaState& replica, const PoolShare& share,
@@ -156,7 +166,7 @@ MemoryTest::Verdict MemoryTest::TestPools(const RequestState& request, const Rep
     const double available = fleet_.ledger().Available(id).AsDouble();
     const PoolPeak peak = BoundWith(request, pool, growth[i], now);
     hints_[id.value()].worst = peak.horizon;
-    verdict.peak_share = std::max(verdict.peak_share, (peak.bound + capacity - available) / capacity);
+    verdict.peak_share = std::max(verdict.peak_share, (peak.later + capacity - available) / capacity);
     const bool empty = pool.growth().members() == 0 && fleet_.ledger().balance(id).draining == Amount(0);
     // Below its prompt, the limit of an engine has to grow first.
     const bool lone = empty && (!pool.spec().limited || growth[i].mean[0] <= capacity);

@@ -1,6 +1,7 @@
 // The memory test: whether the pools of a replica can take a request now, and how full its fullest pool would become.
 //
-// The bound of every pool must stay within the rule's part of the available memory. A lone request may enter an empty
+// The bound of every pool must stay within the rule's part of the available memory while the request is there
+// (LastHorizonOf). The price of memory is the bound over all horizons. A lone request may enter an empty
 // pool whatever its forecast, or it would wait for ever. A prompt counts without the leading blocks that running
 // requests of the replica hold. A pool that is reserved for a waiting request must hold both (reservations.h).
 // Evictable classes keep below their ceiling (YieldingMemory).
@@ -23,12 +24,13 @@ class MemoryRule {
   virtual ~MemoryRule() = default;
   // The part of the available memory that the bound may fill.
   virtual double Fill() const = 0;
-  // The bound in the pool's unit, and the horizon where it is.
-  virtual PoolPeak BoundWith(const PoolState& pool, const GrowthVector& joining, Instant now) const = 0;
-  // At most the bound with any request, less the least of the request's means at the horizon and at the present. It
-  // holds from now on until the pool changes. nullopt says nothing.
+  // The bound in the pool's unit up to the horizon `until`, and the horizon where it is.
+  virtual PoolPeak BoundWith(const PoolState& pool, const GrowthVector& joining, int until, Instant now) const = 0;
+  // At most the bound over all horizons with any request, less the least of the request's means at the horizon and at
+  // the present. It holds from now on until the pool changes. nullopt says nothing.
   virtual std::optional<PoolPeak> Floor(const PoolState&, Instant /*now*/) const { return std::nullopt; }
-  // True: the bound at one horizon is above `limit` already. False decides nothing. A few dozen operations.
+  // True: the bound at one horizon, where the request is there, is above `limit` already. False decides nothing. A few
+  // dozen operations.
   virtual bool SurelyAbove(double /*limit*/, const PoolState&, int /*horizon*/, const GrowthMember&, Instant) const {
     return false;
   }
@@ -40,7 +42,7 @@ class MemoryRule {
 class ForecastRule : public MemoryRule {
  public:
   double Fill() const override;
-  PoolPeak BoundWith(const PoolState& pool, const GrowthVector& joining, Instant now) const override;
+  PoolPeak BoundWith(const PoolState& pool, const GrowthVector& joining, int until, Instant now) const override;
   std::optional<PoolPeak> Floor(const PoolState& pool, Instant now) const override;
   bool SurelyAbove(double limit, const PoolState& pool, int horizon, const GrowthMember& joining,
                    Instant now) const override;

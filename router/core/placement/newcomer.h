@@ -24,6 +24,10 @@ class Newcomer {
   const Servers::Holders& holders() const { return holders_; }
   // The floor of the replica that counts for it.
   const Floors::Floor& FloorOf(const Floors::Entry& entry) const { return returns_ ? entry.present : entry.peak; }
+  // True: it surely is still there at the horizon, on a replica of that context, so a peak there counts against it.
+  bool Stays(int horizon, double context) const {
+    return horizon >= 0 && context_[horizon] < context && alive_[horizon] > kSureStay;
+  }
   bool IsHolder(size_t server) const;
   // The most leading tokens of its prompt that a replica holds which is no holder.
   Tokens elsewhere() const { return elsewhere_; }
@@ -39,6 +43,9 @@ class Newcomer {
   }
 
  private:
+  // Above kLeastStay by the rounding of contributions. Its mean is at least this chance times its present amount.
+  static constexpr double kSureStay = kLeastStay * (1 + 1e-5);
+
   double Share(int horizon, double per_unit, double context, double amount) const;
   // The memory of its prompt beyond the tokens that others hold there.
   double AmountOf(const Footprint& footprint, Tokens held) const;

@@ -42,13 +42,13 @@ bool Search::Begin(RequestState* request, Tokens needed, Instant now) {
 }
 
 bool Search::BeginSmall() {
-  if (request_->waiting.tried_everywhere) {
+  if (request_->waiting.tries.everywhere) {
     AddOpened();
     return !replicas_.empty();
   }
   const std::vector<size_t>& servers = servers_.Of(request_->arrived.model);
   if (!work_.Spend(servers.size())) return false;
-  request_->waiting.tried_everywhere = true;
+  request_->waiting.tries.everywhere = true;
   for (const size_t index : servers) {
     if (request_->MayUse(index)) replicas_.push_back(index);
   }
@@ -57,7 +57,7 @@ bool Search::BeginSmall() {
 
 bool Search::BeginLarge(Tokens needed) {
   price_ = kMemoryPrice * floors_.PoolSeconds(*request_, now_);
-  if (request_->waiting.tried_everywhere) {
+  if (request_->waiting.tries.everywhere) {
     AddOpened();
     return !replicas_.empty();
   }
@@ -78,7 +78,7 @@ void Search::AddOpened() {
 
 void Search::ForgetOpened() {
   const std::vector<size_t>& opened = work_.opened();
-  std::erase_if(request_->waiting.failed_on,
+  std::erase_if(request_->waiting.tries.failed_on,
                 [&](uint32_t index) { return std::find(opened.begin(), opened.end(), index) != opened.end(); });
 }
 
@@ -107,7 +107,7 @@ bool Search::Pay(double tries, bool found) {
 }
 
 void Search::Interrupt() {
-  std::vector<uint32_t>& failed_on = request_->waiting.failed_on;
+  std::vector<uint32_t>& failed_on = request_->waiting.tries.failed_on;
   for (const size_t replica : replicas_) failed_on.push_back(static_cast<uint32_t>(replica));
   std::sort(failed_on.begin(), failed_on.end());
 }
@@ -130,8 +130,8 @@ std::optional<size_t> Search::NextByBound(const Choice* best) {
     return replica;
   }
   if (best == nullptr) {
-    request_->waiting.tried_everywhere = true;
-    request_->waiting.failed_on.clear();
+    request_->waiting.tries.everywhere = true;
+    request_->waiting.tries.failed_on.clear();
   }
   return std::nullopt;
 }

@@ -52,7 +52,7 @@ class Search {
   WaitReason closed() const { return by_bound_ ? best_first_.closed() : WaitReason::kNoReplicaUp; }
   // True: no server is left to be tried.
   bool TriedEverywhere(const RequestState& request) const {
-    return request.waiting.tried_everywhere || servers_.Of(request.arrived.model).empty();
+    return request.waiting.tries.everywhere || servers_.Of(request.arrived.model).empty();
   }
 
  private:

@@ -2,8 +2,9 @@
 
 namespace penstock {
 
-PoolPeak PresentUse::BoundWith(const PoolState& pool, const GrowthVector& joining, Instant now) const {
-  return {pool.growth().Present(now) + joining.mean[0], 0};
+PoolPeak PresentUse::BoundWith(const PoolState& pool, const GrowthVector& joining, int /*until*/, Instant now) const {
+  const double present = pool.growth().Present(now) + joining.mean[0];
+  return {present, 0, present};
 }
 
 Instant DensityFirst::Place(const OrderQuestion& question) {

@@ -32,7 +32,7 @@ class PresentUse : public MemoryRule {
  public:
   explicit PresentUse(double fill) : fill_(fill) {}
   double Fill() const override { return fill_; }
-  PoolPeak BoundWith(const PoolState& pool, const GrowthVector& joining, Instant now) const override;
+  PoolPeak BoundWith(const PoolState& pool, const GrowthVector& joining, int until, Instant now) const override;
   std::optional<PoolPeak> Floor(const PoolState& pool, Instant now) const override {
     return PoolPeak{pool.growth().PresentFloor(now), 0};
   }
@@ -45,7 +45,7 @@ class PresentUse : public MemoryRule {
 class UnlimitedMemory : public MemoryRule {
  public:
   double Fill() const override { return 1; }
-  PoolPeak BoundWith(const PoolState&, const GrowthVector&, Instant) const override { return {}; }
+  PoolPeak BoundWith(const PoolState&, const GrowthVector&, int, Instant) const override { return {}; }
 };
 
 // Earliest first-token deadline.

@@ -121,7 +121,7 @@ TEST(FirstPrefill, InALargeFleetAWaitThatIsWorthNoMoreEndsWhenItsReplicaOpens) {
   FirstPrefill& first_prefill = test.rooms.placement.first_prefill;
   test.Start(test.New(Question(1)), 5);
   RequestState* request = test.New(Question(2));
-  request->waiting.tried_everywhere = true;
+  request->waiting.tries.everywhere = true;
   Choice left;
   left.replica = 0;
   left.expected_ttft = 0.42;
@@ -133,7 +133,7 @@ TEST(FirstPrefill, InALargeFleetAWaitThatIsWorthNoMoreEndsWhenItsReplicaOpens) {
   test.Wait(Duration::Seconds(10));
   EXPECT_TRUE(first_prefill.EndWhereVain(request, test.now)) << "it would be late";
   EXPECT_FALSE(request->waiting.company.replica.has_value());
-  EXPECT_FALSE(request->waiting.tried_everywhere);
+  EXPECT_FALSE(request->waiting.tries.everywhere);
 }
 
 TEST(FirstPrefill, AWaitThatBringsNothingEnds) {

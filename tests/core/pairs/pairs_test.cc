@@ -4,26 +4,10 @@
 #include <utility>
 
 #include "router/core/pairs/pairs.h"
-#include "tests/core/core_test_support.h"
+#include "tests/core/pairs/pair_fleet.h"
 
 namespace penstock::testing {
 namespace {
-
-constexpr uint32_t kPrefillA = 0, kPrefillB = 1, kDecode = 2;
-
-// Two prefill replicas and one decode replica.
-Fleet PairFleet(int64_t pool_tokens = 100'000) {
-  FleetOptions options;
-  options.replicas = 3;
-  options.pool_tokens = pool_tokens;
-  Fleet fleet = MakeFleet(options);
-  for (const uint32_t id : {kPrefillA, kPrefillB}) {
-    fleet.replicas[id].role = EngineRole::kPrefill;
-    fleet.replicas[id].transfer = 1e-5;
-  }
-  fleet.replicas[kDecode].role = EngineRole::kDecode;
-  return fleet;
-}
 
 Amount Promised(CoreStepper& stepper, uint32_t pool) { return stepper.core.View(stepper.now).pools[pool].promised; }
 
@@ -78,30 +62,6 @@ TEST(Pairs, ACachedPromptIsWorthAWaitForItsReplica) {
   second.request = RequestId(2);
   const Forward again = *Only<Forward>(stepper.Send(second));
   EXPECT_EQ(again.prefill->replica, before.prefill->replica);
-}
-
-TEST(Pairs, PromptsWaitInTheRouterBehindALongLine) {
-  CoreStepper stepper(PairFleet());
-  // Each replica computes one, and has two steps of others behind it.
-  for (uint64_t id = 1; id <= 4; ++id) ASSERT_NE(Only<Forward>(stepper.Arrive(id, 5000)), nullptr) << id;
-  const std::vector<Action> actions = stepper.Arrive(5, 5000);
-  const Park* park = Only<Park>(actions);
-  ASSERT_NE(park, nullptr) << Text(actions);
-  EXPECT_EQ(park->reason, WaitReason::kRunway);
-  stepper.Wait(Duration::Milliseconds(290));
-  const std::vector<Action> after = stepper.Send(PrefillEnded{RequestId(1), true, Tokens(-1)});
-  const Forward* forward = Only<Forward>(after);
-  ASSERT_NE(forward, nullptr) << Text(after);
-  EXPECT_EQ(forward->request, RequestId(5));
-  EXPECT_EQ(forward->prefill->replica, ReplicaId(kPrefillA));
-}
-
-TEST(Pairs, ARequestThatWaitsForAPrefillReplicaCostsNoTimer) {
-  CoreStepper stepper(PairFleet());
-  for (uint64_t id = 1; id <= 5; ++id) stepper.Arrive(id, 5000);
-  ASSERT_TRUE(stepper.core.WaitOf(RequestId(5)));
-  ASSERT_TRUE(stepper.core.NextDeadline());
-  EXPECT_GT(*stepper.core.NextDeadline(), stepper.now + Duration::Milliseconds(10));
 }
 
 TEST(Pairs, MemoryOfTheFirstStageIsHeldUntilTheFirstToken) {

@@ -34,6 +34,19 @@ TEST(MemoryTest, APoolTakesNoRequestWhoseForecastItCouldNotHold) {
   EXPECT_TRUE(ShareWith(test, small).has_value());
 }
 
+// The streams outgrow the pool in a while; the short answer is over in a second.
+TEST(MemoryTest, ARequestThatLeavesBeforeThePeakEntersAndPaysThePriceOfThePeak) {
+  TestRooms test(Pool(1000));
+  for (uint64_t id = 10; id < 13; ++id) test.Decoding(id, 250);
+  RequestState* brief = test.New(2, 100);
+  brief->arrived.max_output = Tokens(10);
+  const std::optional<double> share = ShareWith(test, brief);
+  ASSERT_TRUE(share.has_value());
+  EXPECT_GT(*share, 1);
+  EXPECT_EQ(ShareWith(test, test.New(3, 100)), std::nullopt) << "it may stay until the peak";
+  EXPECT_TRUE(ShareWith(test, brief).has_value()) << "the horizon where the other found no room says nothing";
+}
+
 TEST(MemoryTest, APoolThatWasFullJustNowGivesTheSameVerdictAtOneHorizon) {
   TestRooms test(Pool(1000));
   test.Decoding(1, 400);
@@ -81,7 +94,8 @@ TEST(ForecastRule, TheBoundAtOneHorizonIsNeverAboveTheBound) {
   const RequestState* request = test.New(100, 500);
   const GrowthMember member = test.MemberOf(*request);
   const PoolState& pool = test.rooms.fleet.pool(PoolId(0));
-  const PoolPeak peak = rule.BoundWith(pool, ContributionOf(member), test.now);
+  const GrowthVector joining = ContributionOf(member);
+  const PoolPeak peak = rule.BoundWith(pool, joining, LastHorizonOf(joining), test.now);
   EXPECT_FALSE(rule.SurelyAbove(peak.bound * 1.0001, pool, peak.horizon, member, test.now));
   EXPECT_TRUE(rule.SurelyAbove(peak.bound * 0.99, pool, peak.horizon, member, test.now));
 }
@@ -122,7 +136,8 @@ TEST(ForecastRule, TheBoundAtOneHorizonCountsWhatStreamsHoldThatCouldLendAll) {
   for (const int64_t lent : {0, 200, 90'000}) {
     pool.lending().Join({Amount(50'000), Amount(0)});
     if (lent > 0) pool.lending().Lend({PoolId(0), Amount(lent), Amount(0)});
-    const PoolPeak peak = rule.BoundWith(pool, ContributionOf(member), test.now);
+    const GrowthVector joining = ContributionOf(member);
+    const PoolPeak peak = rule.BoundWith(pool, joining, LastHorizonOf(joining), test.now);
     EXPECT_FALSE(rule.SurelyAbove(peak.bound * 1.0001, pool, peak.horizon, member, test.now)) << lent;
     EXPECT_TRUE(rule.SurelyAbove(peak.bound * 0.99, pool, peak.horizon, member, test.now)) << lent;
     const std::optional<PoolPeak> floor = rule.Floor(pool, test.now);

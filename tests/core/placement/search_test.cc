@@ -119,7 +119,7 @@ TEST_F(SearchTest, OnceAReplicaWasFoundAFewTriesMoreEndTheSearch) {
   while (search_.Next(&best)) ++others;
   EXPECT_EQ(others, 15u) << "of 119 that could be better";
   EXPECT_FALSE(search_.TriedEverywhere(*request_));
-  EXPECT_TRUE(request_->waiting.failed_on.empty()) << "the next search begins anew";
+  EXPECT_TRUE(request_->waiting.tries.failed_on.empty()) << "the next search begins anew";
 }
 
 TEST_F(SearchTest, AnEventThatHasSpentItsBudgetTriesNoReplica) {

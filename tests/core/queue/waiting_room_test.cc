@@ -67,11 +67,11 @@ TEST(WaitingRoom, ARetryIsAskedForAfterTheTimeThatTheLaneTakesToDrain) {
 TEST(WaitingRoom, AReloadHasEveryWaitingRequestTriedEverywhereAgain) {
   TestRooms test;
   RequestState* request = test.Waiting(1, 100);
-  request->waiting.tried_everywhere = true;
-  request->waiting.failed_on = {0};
+  request->waiting.tries.everywhere = true;
+  request->waiting.tries.failed_on = {0};
   test.Configure(MakeFleet({}));
-  EXPECT_FALSE(request->waiting.tried_everywhere);
-  EXPECT_TRUE(request->waiting.failed_on.empty());
+  EXPECT_FALSE(request->waiting.tries.everywhere);
+  EXPECT_TRUE(request->waiting.tries.failed_on.empty());
 }
 
 TEST(WaitingRoom, AViewShowsTheLongestWaitOfEachClassNotThatOfTheHead) {
