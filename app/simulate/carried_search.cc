@@ -13,6 +13,9 @@
 namespace penstock {
 namespace {
 
+// A search ends within 2 %; a queue that is hidden is told from here on.
+constexpr double kMuch = 0.1;
+
 // The share of a search that is done, by the calls that its present bounds leave.
 class SearchShare {
  public:
@@ -84,6 +87,17 @@ class OneSearch {
     });
   }
 
+  // CarriedLoad::hidden of this window.
+  double HiddenAt(double carried) const {
+    const auto opened = Open(carried);
+    if (!opened.ok() || opened->length <= Duration()) return 0;
+    Duration longest;
+    for (const bench::SimulatedArrival& arrival : opened->arrivals) {
+      longest = std::max(longest, setup_.spec.fleet.classes[arrival.service_class.value()].ttft);
+    }
+    return longest.seconds() / opened->length.seconds();
+  }
+
   bool AtEnd(double carried) const { return carried >= search_.highest; }
 
  private:
@@ -142,6 +156,7 @@ absl::StatusOr<CarriedLoad> FindCarriedLoad(const SimulationSetup& setup, const 
     if (!carried.ok()) return carried.status();
     load.by_seed.push_back(*carried);
     load.at_least = load.at_least || search.AtEnd(*carried);
+    if (*carried > 0) load.hidden = std::max(load.hidden, search.HiddenAt(*carried));
     bounds.push_back(search.BoundFrom(*carried));
   }
   load.rate = bench::MedianIntervalOf(load.by_seed);
@@ -153,7 +168,7 @@ std::string CarriedJson(const CarriedLoad& load, const CarriedRequest& request) 
   const nlohmann::ordered_json json = {{"carried", load.rate.median}, {"at_least", load.at_least},
                                        {"policy", request.policy},    {"on_time", request.on_time},
                                        {"bound", load.bound},         {"interval", {load.rate.low, load.rate.high}},
-                                       {"by_seed", load.by_seed}};
+                                       {"by_seed", load.by_seed},     {"hidden_at_most", load.hidden}};
   return json.dump() + "\n";
 }
 
@@ -165,6 +180,13 @@ std::string CarriedText(const CarriedLoad& load, const CarriedRequest& request) 
   }
   absl::StrAppendFormat(&text, " with %.4g%% of feasible requests on time (GPU time allows %.4f)\n",
                         100 * request.on_time, load.bound);
+  if (load.hidden > kMuch) {
+    absl::StrAppendFormat(
+        &text,
+        "  up to %.0f%% of it may be a queue that the end of the window hides: its requests wait no longer "
+        "than their TTFT goal; take a longer --duration\n",
+        100 * load.hidden);
+  }
   return text;
 }
 

@@ -111,5 +111,18 @@ TEST_F(Yardsticks, TheCarriedLoadOfSeveralSeedsIsTheirMedian) {
   EXPECT_NEAR(FindCarriedLoad(setup, request)->by_seed.back(), later, 0.05 * later);
 }
 
+TEST_F(Yardsticks, ACarriedLoadOfAWindowThatIsShortBesideItsGoalSaysSo) {
+  const SimulationSetup setup = SetUpOf(PairOf("", ""));
+  CarriedRequest request;
+  request.trace = "generate:azure-conv";
+  request.policy = "least_request";
+  const auto text = [&](int64_t seconds) {
+    request.window = {2, Duration::Seconds(static_cast<double>(seconds)), Duration()};
+    return CarriedText(*FindCarriedLoad(setup, request), request);
+  };
+  EXPECT_NE(text(3).find("take a longer --duration"), std::string::npos) << text(3);
+  EXPECT_EQ(text(60).find("--duration"), std::string::npos) << text(60);
+}
+
 }  // namespace
 }  // namespace penstock
