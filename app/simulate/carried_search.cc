@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-// A search ends within 2 %; a queue that is hidden is told from here on.
+// A search ends within 2 %; a hidden queue is named from here on.
 constexpr double kMuch = 0.1;
 
 // The share of a search that is done, by the calls that its present bounds leave.
