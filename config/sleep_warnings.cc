@@ -33,7 +33,7 @@ std::map<std::string, Duration> WakesByModel(const Config& config) {
   return wakes;
 }
 
-// Those of requests for the model that name none.
+// True: a request for the model may have the class without naming it.
 bool HasClass(const Config& config, const ModelConfig* model, const ClassConfig& each) {
   const bool of_model = model != nullptr && !model->service_class.empty();
   if (of_model ? model->service_class == each.name : each.is_default) return true;

@@ -57,10 +57,10 @@ double PresentOf(const GrowthMember& member);
 // computed once.
 void AddContributions(std::span<const GrowthMember> members, std::vector<GrowthVector>& contributions);
 
-// The last horizon where a member counts as there. Behind it, it holds less than this part of its present amount:
-// outputs of such a length hardly occur. So members that were let in beside a peak behind it raise that peak by less
-// than this part of what they held.
+// A member counts as there while it holds at least this part of its present amount; longer outputs hardly occur. So
+// members that were let in beside a later peak raise that peak by less than this part of what they held.
 inline constexpr float kLeastStay = 1.0F / 20;
+// The last horizon where a member counts as there. O(horizons).
 int LastHorizonOf(const GrowthVector& contribution);
 
 // The contribution of both together.

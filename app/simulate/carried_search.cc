@@ -95,7 +95,7 @@ class OneSearch {
     for (const bench::SimulatedArrival& arrival : opened->arrivals) {
       longest = std::max(longest, setup_.spec.fleet.classes[arrival.service_class.value()].ttft);
     }
-    return longest.seconds() / opened->length.seconds();
+    return longest.seconds() / (longest + opened->length).seconds();
   }
 
   bool AtEnd(double carried) const { return carried >= search_.highest; }
@@ -183,8 +183,8 @@ std::string CarriedText(const CarriedLoad& load, const CarriedRequest& request) 
   if (load.hidden > kMuch) {
     absl::StrAppendFormat(
         &text,
-        "  up to %.0f%% of it may be a queue that the end of the window hides: its requests wait no longer "
-        "than their TTFT goal; take a longer --duration\n",
+        "  up to %.0f%% of it may be a queue that the end of the window hides: requests at its end may wait for their "
+        "TTFT goal and be on time; take a longer --duration\n",
         100 * load.hidden);
   }
   return text;

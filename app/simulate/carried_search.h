@@ -35,8 +35,8 @@ struct CarriedLoad {
   std::vector<double> by_seed;
   double bound = 0;  // Median of the rates beyond which no router could keep that share on time, by GPU time alone.
   bool at_least = false;  // Beyond the search's highest rate nothing was tried.
-  // At most so much of it is a queue that the end of the window hides. Requests that wait no longer than their TTFT
-  // goal are on time, however many. The longest TTFT goal over the length of the window; 0.2 is 20 %.
+  // At most so much of it is a queue that the end of the window hides. The fleet serves what waits then within its TTFT
+  // goal. With the longest goal g and a window of length w: g / (g + w), in 0..1.
   double hidden = 0;
 };
 

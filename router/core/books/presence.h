@@ -40,7 +40,7 @@ struct Presence {
 
   bool Has(ModelId model) const { return std::find(absent.begin(), absent.end(), model) == absent.end(); }
 
-  // It sleeps, and its last wake failed or is overdue.
+  // The replica sleeps, and its last wake failed or is overdue.
   bool WakeFailed() const { return !trusted && (residency == Residency::kAsleep || residency == Residency::kWaking); }
   bool awake() const { return residency == Residency::kAwake; }
   bool Takes() const { return awake() && !leaving; }

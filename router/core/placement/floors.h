@@ -1,8 +1,8 @@
 // Facts about each replica that hold for any request: a large fleet is searched in their order.
 //
 // A floor is the part of the peak share that every request finds. With the least that a request adds (newcomer.h) it is
-// at most the share of PeakShareWith, which counts all horizons. A floor refuses a request only where it is still there
-// at the horizon of the floor. That holds at every instant until the replica or its pools change. Proof:
+// at most the share of PeakShareWith, which counts all horizons. A floor refuses a request only where the request is
+// still there at the horizon of the floor. That holds at every instant until the replica or its pools change. Proof:
 // MemoryRule::Floor says so of the bound of a pool, and PeakShareWith divides that bound as the floor is divided.
 // Invariant: the floors are those of the last change of each pool. Only the replicas of large fleets have floors.
 // Owned by Rooms. An update is O(horizons + members of the pools x log replicas).
