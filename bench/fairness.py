@@ -1,21 +1,25 @@
 """Fair shares of tenants: bench/fairness.sh writes bench/results/fairness.md.
 
-`flood`: one tenant sends 25 requests/s to one A100, another 0.7/s. `cost`: the active tokens of each fairness against
-none. Arrivals are drawn with a fixed seed.
+`flood`: one tenant sends 25 requests/s to one A100, another 0.7/s. `large`: the other one has prompts of 3,000 tokens.
+
+`cost`: the active tokens of each fairness against none. Arrivals are drawn from fixed seeds.
 """
 
+import math
 import pathlib
 import random
 import sys
 import tempfile
 
 import policy_scenarios
-from simulator import config_file, from_second, in_parallel, simulate
+from simulator import config_file, from_second, in_parallel, mean_of, over_seeds, simulate
 
 SECONDS = 2000
 # Scenario and rates: about the knee, and 1.25 to 1.6 times of it.
 COSTS = [("flood", [1, 1.25, 1.5]), ("mixed", [3, 4, 5]), ("multi-model", [2, 3])]
 COST_SECONDS = 200
+LARGE_SECONDS = 200
+SEEDS = (1, 2, 3)
 GOALS = "{ttft: 2s, tpot: 100ms, queue: 30s"
 
 
@@ -74,6 +78,46 @@ def flood_table():
                       f"| {100 * quiet['on_time_share']:.1f} % | {flooded} | {result['active_tokens_per_s']:.0f} |")
 
 
+def large_trace(path, seed):
+    draw = random.Random(seed)
+    rows = []
+    for rate, tenant, prompt in ((25, "small", (700, 0.6, 50, 3000)), (1, "large", (3000, 0.2, 1000, 20000))):
+        at = draw.expovariate(rate)
+        while at < LARGE_SECONDS:
+            length = between(prompt[0] * math.exp(prompt[1] * draw.gauss(0, 1)), *prompt[2:])
+            rows.append((at, tenant, length, between(200 * math.exp(0.5 * draw.gauss(0, 1)), 5, 1000)))
+            at += draw.expovariate(rate)
+    lines = ["arrival_s,model,tenant,prompt_tokens,output_tokens"]
+    lines += [f"{at:.4f},,{tenant},{length},{output}" for at, tenant, length, output in sorted(rows)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def large_row(fairness, weight, traces, seed):
+    text = (f"fairness: {fairness}\ngpus: [{{id: g, kind: a100-80}}]\n"
+            "replicas: [{id: r, gpus: [g], model: llama-3.1-8b, kv_memory: 18GB, simulated: {}}]\n"
+            "classes: {standard: {ttft: 3s, tpot: 100ms, queue: 30s, default: true}}\n"
+            f"tenants: [{{name: large, keys: [sk-1], weight: {weight}}}, {{name: small, keys: [sk-2]}}]\n"
+            "trace: {models: {'': llama-3.1-8b}}\n")
+    return run(text, traces[seed])
+
+
+def large_table():
+    print("| one A100 with 18 GB | weight of large | large on time | its p99 TTFT | small on time | active/s |")
+    print("|---|---:|---:|---:|---:|---:|")
+    with tempfile.TemporaryDirectory() as folder:
+        traces = {seed: pathlib.Path(folder) / f"{seed}.csv" for seed in SEEDS}
+        for seed, trace in traces.items():
+            large_trace(trace, seed)
+        rows = [("none", 1, traces)] + [(kind, weight, traces) for kind in ("leads", "weighted") for weight in (1, 4)]
+        for (fairness, weight, _), results in over_seeds(large_row, rows, SEEDS):
+            mean = mean_of(results)
+            shares = [mean(lambda result, name=name: 100 * result["per_tenant"][name]["on_time_share"])
+                      for name in ("large", "small")]
+            late = mean(lambda result: result["per_tenant"]["large"]["ttft_s"]["p99"])
+            print(f"| `{fairness}` | {weight} | {shares[0]:.1f} % | {late:.2f} s | {shares[1]:.1f} % "
+                  f"| {mean(lambda result: result['active_tokens_per_s']):.0f} |")
+
+
 def cost_row(scenario, window, rate, fairness):
     text = f"fairness: {fairness}\n" + scenario.fleet.read_text()
     return run(text, window.trace, from_=from_second(window.start), duration=f"{COST_SECONDS}s", rate=rate)
@@ -100,4 +144,4 @@ def cost_table():
 
 
 if __name__ == "__main__":
-    {"flood": flood_table, "cost": cost_table}[sys.argv[1]]()
+    {"flood": flood_table, "large": large_table, "cost": cost_table}[sys.argv[1]]()

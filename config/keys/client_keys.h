@@ -58,10 +58,11 @@ inline SectionDoc DocOf(const RealtimeConfig&) { return {"realtime", "WebSockets
 
 template <Of<RealtimeConfig> Section, class Visitor>
 void VisitFields(Section& realtime, Visitor& visit) {
-  visit({"connections",
-         "Most WebSockets at a time; 0: none. One key, or one address without a key, has three quarters of them at "
-         "most."},
-        realtime.connections, CountForm{0, 100'000});
+  visit(
+      {"connections",
+       "Most WebSockets at a time; 0: none. One tenant, or one address without a configured key, has three quarters of "
+       "them at most."},
+      realtime.connections, CountForm{0, 100'000});
   visit({"idle", "A WebSocket ends after this time without a byte."}, realtime.idle,
         TimeForm{Duration::Seconds(1), Duration::Seconds(86'400)});
   visit({"time", "Longest time of a WebSocket."}, realtime.time,

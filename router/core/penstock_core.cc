@@ -221,7 +221,7 @@ CoreView PenstockCore::View(Instant now) const {
 std::optional<WaitView> PenstockCore::WaitOf(RequestId id) const {
   const RequestState* request = rooms_.requests.Find(id);
   if (request == nullptr || request->phase != RequestPhase::kWaiting) return std::nullopt;
-  return WaitView{request->waiting.reason, rooms_.waiting.lane(request->arrived.model).PositionOf(*request)};
+  return WaitView{request->waiting.reason, rooms_.waiting.lane(request->arrived.model).PositionOf(*request, now_)};
 }
 
 MemoryWaits PenstockCore::FindMemoryWaits(Instant now) const { return MemoryWaitsOf(rooms_, now); }

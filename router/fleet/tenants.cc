@@ -135,14 +135,15 @@ std::variant<Caller, ApiError> TenantBook::Identify(const HeaderList& headers) c
     if (tenant == nullptr) return InvalidKey();
     return tenants_[*tenant];
   }
-  if (tenant_header_.empty()) return key.empty() ? Caller{} : Caller{TenantIdOf(key), "", "", "", false};
+  const Caller by_key = key.empty() ? Caller{} : Caller{TenantIdOf(key), "", "", "", false, true};
+  if (tenant_header_.empty()) return by_key;
   if (auto doubled = Contradiction(headers, {tenant_header_})) return *std::move(doubled);
   const absl::string_view named = FindHeader(headers, tenant_header_);
   if (!named.empty()) {
     const auto tenant = names_.find(named);
     return tenant != names_.end() ? tenants_[tenant->second] : Caller{TenantIdOf(named), "", "", "", false};
   }
-  return key.empty() ? Caller{} : Caller{TenantIdOf(key), "", "", "", false};
+  return by_key;
 }
 
 absl::string_view ClassOfModel(const Config& config, absl::string_view model) {

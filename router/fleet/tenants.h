@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
 #include "absl/strings/string_view.h"
 #include "base/ids.h"
 #include "config/config.h"
@@ -24,7 +25,13 @@ struct Caller {
   std::string service_class;  // Requests that name none have it; empty: that of the model.
   std::string max_class;      // Empty: any.
   bool limited = false;       // It has a limit of tokens or of requests.
+  bool claimed = false;       // Its key is not checked: a client may make up another one for each request.
 };
+
+// The account that the memory of a caller's request counts for. `address` is that of the client's address.
+inline uint64_t AccountOf(const Caller& caller, uint64_t address) {
+  return caller.tenant == TenantId() || caller.claimed ? address : absl::HashOf(caller.tenant);
+}
 
 // A configured name or a key as an id; never zero. The same in every process: learned curves are stored under it.
 TenantId TenantIdOf(absl::string_view text);

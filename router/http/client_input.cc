@@ -230,6 +230,7 @@ asio::awaitable<bool> ClientInput::StartTls() {
 
 asio::awaitable<void> ClientInput::Drain(Duration longest) {
   const Instant end = Now() + longest;
+  turn_.Restart(Now());
   for (Instant now = Now(); socket_.open() && now < end; now = Now()) {
     error_code ec;
     const size_t count = socket_.ReadSome(asio::buffer(loop_.scratch()), ec);

@@ -158,7 +158,7 @@ void CountRefusal(EventLoop& loop, const Answer& answer) {
   if (answer.refusal() != 0) loop.edge().telemetry->OnRefusal(answer.refusal());
 }
 
-// The account of a caller without a tenant.
+// The account of a client's address.
 uint64_t AccountOfAddress(EventLoop& loop, const ClientChannel& client, const RequestHead& head) {
   return AccountOf(AddressOfClient(loop, client, head.headers));
 }
@@ -241,8 +241,7 @@ std::optional<uint64_t> CallerOfBody(EventLoop& loop, const ClientChannel& clien
   if (CodingOf(FindHeader(head.headers, "content-encoding")) == ContentCoding::kUnknown) return std::nullopt;
   const auto caller = loop.fleet()->tenants.Identify(head.headers);
   if (std::holds_alternative<ApiError>(caller)) return std::nullopt;
-  const TenantId tenant = std::get<Caller>(caller).tenant;
-  return tenant == TenantId() ? AccountOfAddress(loop, client, head) : absl::HashOf(tenant);
+  return AccountOf(std::get<Caller>(caller), AccountOfAddress(loop, client, head));
 }
 
 bool TakesPieces(const RequestHead& head) {

@@ -187,17 +187,21 @@ std::optional<AttemptEnd> Attempt::TakeHead(const UpstreamHead& head) {
   return std::nullopt;
 }
 
-asio::awaitable<std::optional<std::string>> Attempt::ReadErrorBody() {
+asio::awaitable<std::optional<ShortBody>> Attempt::ReadErrorBody() {
   ShortBody body = co_await ReadShortBody(state_, *exchange_, kMaxErrorBody);
   if (Interruption(state_.client(), admission_.ticket()).any()) co_return std::nullopt;
-  co_return std::move(body.bytes);
+  co_return std::move(body);
 }
 
 asio::awaitable<AttemptEnd> Attempt::ReadEngineError() {
   const int status = reply_.status;
-  const std::optional<std::string> body = co_await ReadErrorBody();
+  const std::optional<ShortBody> body = co_await ReadErrorBody();
   if (!body) co_return *Interruption(state_.client(), admission_.ticket()).End();
-  EngineError error = ParseEngineError(status, *body);
+  EngineError error = ParseEngineError(status, body->bytes);
+  if (!body->fits) {
+    error.message = "The engine reported an error that is too long to be passed on.";
+    error.unknown_shape = false;
+  }
   if (!http_status::IsError(error.status)) error.status = status;
   const bool stored = state_.request.endpoint == Endpoint::kStoredResponse;
   // Servers of Python refuse the handshake of a path that they do not have with 403.
@@ -211,10 +215,10 @@ asio::awaitable<AttemptEnd> Attempt::ReadEngineError() {
 
 // Some engines refuse a stream with an error of status 200.
 asio::awaitable<AttemptEnd> Attempt::ReadNoStream() {
-  const std::optional<std::string> body = co_await ReadErrorBody();
+  const std::optional<ShortBody> body = co_await ReadErrorBody();
   if (!body) co_return *Interruption(state_.client(), admission_.ticket()).End();
-  if (penstock::ReadAnswer(state_.request.endpoint, *body).error) {
-    co_return SaidByEngine(state_, ErrorInAnswer(*body), /*in_stream=*/false, delivery_.resume_due());
+  if (penstock::ReadAnswer(state_.request.endpoint, body->bytes).error) {
+    co_return SaidByEngine(state_, ErrorInAnswer(body->bytes), /*in_stream=*/false, delivery_.resume_due());
   }
   co_return EngineFailed(EngineErrorKind::kGarbage,
                          "The engine answered a streaming request with something that is no event stream.");

@@ -22,6 +22,7 @@
 #include "router/session/rules/attempt_end.h"
 #include "router/session/state/message_as_chat.h"
 #include "router/session/state/session_state.h"
+#include "router/session/state/short_body.h"
 #include "router/session/switched/switched_answer.h"
 #include "router/session/whole_answer.h"
 
@@ -88,8 +89,8 @@ class Attempt {
   boost::asio::awaitable<AttemptEnd> ReadEngineError();
   // The answer to a streaming request that is no event stream.
   boost::asio::awaitable<AttemptEnd> ReadNoStream();
-  // The body of an error; empty where it is too long. None: the attempt was interrupted.
-  boost::asio::awaitable<std::optional<std::string>> ReadErrorBody();
+  // The body of an error. None: the attempt was interrupted.
+  boost::asio::awaitable<std::optional<ShortBody>> ReadErrorBody();
   // The client may leave. The line of its request may be written before the session ends.
   void Detach();
   boost::asio::awaitable<AttemptEnd> Pass();

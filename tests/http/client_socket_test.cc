@@ -8,6 +8,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/write.hpp>
+#include <chrono>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -101,6 +102,22 @@ TEST_F(ClientSocketTest, AnEndThatCameWithBytesIsToldAfterThem) {
   RunUntilCalled();
   EXPECT_EQ(Read(), "");
   EXPECT_EQ(ec_, asio::error::eof);
+}
+
+TEST_F(ClientSocketTest, AWaiterThatIsForgottenIsCalledNoMore) {
+  Connect();
+  Read();
+  near_->AwaitInput(waiter_);
+  near_->Forget(waiter_);
+  asio::write(far_, asio::buffer("hello", 5));
+  Waiter other;
+  loop_.run_for(std::chrono::milliseconds(20));
+  near_->AwaitInput(other);
+  near_->Forget(waiter_);
+  loop_.restart();
+  while (other.calls == 0 && loop_.run_one() > 0) continue;
+  EXPECT_EQ(other.calls, 1);
+  EXPECT_EQ(waiter_.calls, 0);
 }
 
 TEST_F(ClientSocketTest, AWaitOfAClosedOrDestroyedSocketCallsNobody) {

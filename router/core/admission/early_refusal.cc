@@ -54,7 +54,7 @@ bool EarlyRefusal::IsBehindTooMany(const RequestState& request, Instant now) con
   const double rate = lanes_[request.arrived.model.value()].drain.Rate(now);
   const double most = kTooMany * rate * (lateness_.LastChance(request, now) - now).seconds();
   if (rate <= 0 || static_cast<double>(lane.size(request.arrived.service_class)) <= most) return false;
-  return static_cast<double>(lane.PositionOf(request)) > most;
+  return static_cast<double>(lane.PositionOf(request, now)) > most;
 }
 
 bool EarlyRefusal::HasReserve(const RequestState& request, Instant now) const {

@@ -42,10 +42,10 @@ bool Entry::TryNow(RequestState* request, int64_t position, Instant now, std::ve
     verdicts_.Send(request, *choice, now, actions);
     return true;
   }
-  if (request->waiting.company.replica || request->stage.blocked) return false;
+  if (request->waiting.company.replica) return false;
   // A pump follows at once where the search goes on, or where others may have to make room.
   const bool crowded = !rooms_.placement.crowded().empty() || !rooms_.placement.without_rows().empty();
-  if (crowded && rooms_.MayDisplace(*request)) request->waiting.ForgetTries();
+  if (crowded && !request->stage.blocked && rooms_.MayDisplace(*request)) request->waiting.ForgetTries();
   if (!rooms_.placement.TriedEverywhere(*request)) rooms_.work.SetUnfinished(model, true);
   return false;
 }
@@ -90,7 +90,7 @@ void Entry::Admit(const RequestArrived& event, Instant now, std::vector<Action>&
   request->service.only_some = rooms_.servers.OnlySomeTake(*request);
   rooms_.fleet.storage.Arrived(event, now);
   verdicts_.Arrived(request, now);
-  const int64_t position = rooms_.waiting.lane(event.model).PositionOf(*request);
+  const int64_t position = rooms_.waiting.lane(event.model).PositionOf(*request, now);
   if (TryNow(request, position, now, actions)) return;
   const Instant check = std::min(rooms_.early.NextCheck(*request, now), rooms_.placement.first_prefill.EndOf(*request));
   rooms_.waiting.Push(request, check);

@@ -111,7 +111,7 @@ void Exits::Requeue(const RequestRequeued& event, Instant now, std::vector<Actio
   request->service.only_some = rooms_.servers.OnlySomeTake(*request);
   rooms_.waiting.Push(request, waiting.parked ? waiting.place : rooms_.lateness.NextCheck(*request, now));
   const ModelId model = request->arrived.model;
-  actions.push_back(Park{event.request, waiting.reason, rooms_.waiting.lane(model).PositionOf(*request)});
+  actions.push_back(Park{event.request, waiting.reason, rooms_.waiting.lane(model).PositionOf(*request, now)});
   rooms_.work.SetUnfinished(model, true);
   rooms_.work.Open(rooms_.fleet.replica(left));
 }

@@ -9,7 +9,7 @@ void Pump::FindCandidates(ModelId model, Instant now) {
   rooms_.reservations.Of(model, candidates_);
   const double running = lane.Running();
   for (RequestState* request : candidates_) {
-    request->waiting.reservation.held_back = !lane.ClassOf(*request).waiting.MayGo(*request, running);
+    request->waiting.reservation.held_back = !lane.ClassOf(*request).waiting.MayGo(*request, running, now);
   }
   std::erase_if(candidates_, [](const RequestState* request) { return request->waiting.reservation.held_back; });
   lane.Candidates(first_, now);
@@ -48,10 +48,13 @@ bool Pump::Place(RequestState* request, Instant now, std::vector<Action>& action
     CheckAgain(request, request->waiting.next_check, now);
     return false;
   }
-  // A prefill replica that opens pumps its lanes.
-  if (request->stage.blocked) return false;
   if (!rooms_.placement.TriedEverywhere(*request)) {
     work.SetUnfinished(model, true);
+    return false;
+  }
+  if (request->stage.blocked) {
+    // A prefill replica that opens pumps its lanes.
+    request->waiting.reservation.held_back = true;
     return false;
   }
   const std::optional<size_t> room = MakeRoom(*request, now, actions);
@@ -116,7 +119,7 @@ void Pump::ExcuseBlocked(ModelId model) {
 void Pump::PumpLane(ModelId model, Instant now, std::vector<Action>& actions) {
   rooms_.work.StartPump();
   const size_t tried = TryLane(model, now, actions);
-  if (rooms_.waiting.lane(model).HoldsBack()) ExcuseBlocked(model);
+  if (rooms_.waiting.lane(model).HoldsBack(now)) ExcuseBlocked(model);
   rooms_.work.EndPump(model, static_cast<int64_t>(tried) < rooms_.waiting.lane(model).ready());
 }
 

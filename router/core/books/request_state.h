@@ -40,7 +40,7 @@ struct ReservationState {
   std::optional<ReplicaId> replica;
   Instant next;            // None is looked for before.
   bool by_mean = false;    // It would be refused soon: room by the mean is enough.
-  bool held_back = false;  // Its tenant is too far ahead of others: it binds nobody.
+  bool held_back = false;  // Something else than memory keeps its request waiting: it binds nobody.
 };
 
 // The replica whose prefill a waiting request waits for, because it shares a long prompt.
@@ -63,6 +63,18 @@ struct Tries {
   }
 };
 
+// The tries of a waiting request whose prompt a prefill replica is to compute (router/core/pairs).
+struct StageTries {
+  bool no_prefill = false;  // No prefill replica could take its prompt; those that opened since are left.
+  bool by_whole = false;    // The last try also looked for a decode replica that computes the prompt.
+  Tries whole;              // With one stage.
+
+  void Forget() {
+    no_prefill = by_whole = false;
+    whole.Forget();
+  }
+};
+
 // The part of a request that the queue uses.
 struct WaitState {
   Instant place;       // Its key in the lane: the deadline of the first token, shifted as lane_order.h says.
@@ -74,7 +86,7 @@ struct WaitState {
   bool best_effort = false;  // No server could make its TTFT goal: it stands behind those that can.
   bool parked = false;       // It is ahead of its due times: nobody looks at it before it is due back.
   Tries tries;
-  Tries whole;  // With one stage, of a request whose prompt a prefill replica may compute (router/core/pairs).
+  StageTries staged;
   uint64_t tried_at = 0;  // The pump that looked at it last.
   Tokens cached{0};       // The most of its prompt that a replica was seen to have cached.
   ReservationState reservation;
@@ -87,7 +99,7 @@ struct WaitState {
   // The request is to be tried everywhere once more.
   void ForgetTries() {
     tries.Forget();
-    whole.Forget();
+    staged.Forget();
   }
 };
 

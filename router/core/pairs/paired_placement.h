@@ -21,31 +21,53 @@ class PairedPlacement : public PatientPlacement {
   // PatientPlacement::ChooseOrWait. Where prefill replicas are closed, or would hand the cache over too late, a decode
   // replica computes the prompt if this is in time.
   std::optional<Choice> ChooseOrWait(RequestState* request, Instant now) {
+    if (!pairs.any()) return PatientPlacement::ChooseOrWait(request, now);
+    pairs.Prepare(request);
+    StageTries& tries = request->waiting.staged;
+    if (!request->stage.apart) {
+      tries.Forget();
+      return PatientPlacement::ChooseOrWait(request, now);
+    }
+    if (LacksDecode(request, now)) return std::nullopt;
     const bool offered = pairs.Choose(request, now);
-    if (!request->stage.apart) return PatientPlacement::ChooseOrWait(request, now);
-    if (!offered || pairs.IsLate(*request, now)) {
+    tries.by_whole = !offered || pairs.IsLate(*request, now);
+    if (tries.by_whole) {
       if (std::optional<Choice> choice = ChooseWhole(request, now)) return choice;
     } else {
       // Decode replicas that open meanwhile are missed.
-      request->waiting.whole.Forget();
+      tries.whole.Forget();
     }
     return offered ? Choose(request, now) : std::nullopt;
+  }
+
+  // True: no replica is left to be tried, in either way.
+  bool TriedEverywhere(const RequestState& request) const {
+    const StageTries& tries = request.waiting.staged;
+    if (tries.no_prefill) return tries.whole.everywhere;
+    return PatientPlacement::TriedEverywhere(request) && (!tries.by_whole || tries.whole.everywhere);
   }
 
   Pairs pairs;
 
  private:
+  // True: none of the decode replicas that opened could take the request, even if its cache came as soon as it can. So
+  // no prefill replica need be asked.
+  bool LacksDecode(RequestState* request, Instant now) {
+    const StageTries& tries = request->waiting.staged;
+    if (tries.no_prefill || tries.by_whole || !request->waiting.tries.everywhere) return false;
+    request->stage.ahead = request->stage.least;
+    return !Choose(request, now);
+  }
+
   // A decode replica that computes the prompt itself in time; the request has one stage then.
   std::optional<Choice> ChooseWhole(RequestState* request, Instant now) {
     const StageState stage = request->stage;
     const WaitReason reason = request->waiting.reason;
     request->stage = StageState();
-    std::swap(request->waiting.tries, request->waiting.whole);
-    std::optional<Choice> choice = Choose(request, now);
-    std::swap(request->waiting.tries, request->waiting.whole);
-    if (choice && pairs.InTime(*request, choice->expected_ttft, now)) return choice;
-    // The best of all is late: the others are, until one opens.
-    if (choice) request->waiting.whole.everywhere = true;
+    std::swap(request->waiting.tries, request->waiting.staged.whole);
+    std::optional<Choice> choice = Choose(request, now, pairs.DueOf(*request));
+    std::swap(request->waiting.tries, request->waiting.staged.whole);
+    if (choice) return choice;
     request->stage = stage;
     request->waiting.reason = reason;
     return std::nullopt;

@@ -1,7 +1,7 @@
 #include "router/core/pairs/pairs.h"
 
 #include <algorithm>
-#include <span>
+#include <iterator>
 #include <utility>
 
 namespace penstock {
@@ -10,6 +10,10 @@ namespace {
 // Step budgets of a decode replica. Prompts of which at most so much is not cached there have one stage. With half of
 // one, a twentieth of the chats of bench/results/pairs/pairs.md were late behind long prompts.
 constexpr double kShort = 1;
+// A look at so many prefill replicas costs as much as a try on a decode replica. A prompt is charged for the half of an
+// event's tries at most: the other half is for its decode replica.
+constexpr size_t kPerTry = 4;
+constexpr size_t kMostCharged = kTriesPerEvent / 2;
 
 // The prompt of a request, as a request that ends with it.
 void MakeStage(const RequestState& request, RequestState* stage) {
@@ -42,20 +46,37 @@ void Pairs::Prepare(RequestState* request) const {
   if (request->stage.apart) request->stage.least = prefillers_.Least(*request);
 }
 
+std::span<const size_t> Pairs::ToTry(RequestState* request) {
+  const std::vector<size_t>& replicas = prefillers_.Of(request->arrived.model);
+  StageTries& tries = request->waiting.staged;
+  if (tries.no_prefill) {
+    opened_.clear();
+    std::copy_if(books_.work.opened().begin(), books_.work.opened().end(), std::back_inserter(opened_),
+                 [&](size_t i) { return std::binary_search(replicas.begin(), replicas.end(), i); });
+    return opened_;
+  }
+  if (books_.work.budget() == 0) return {};
+  books_.work.Charge(std::min(kMostCharged, 1 + replicas.size() / kPerTry));
+  tries.no_prefill = true;
+  return replicas;
+}
+
 bool Pairs::Choose(RequestState* request, Instant now) {
-  if (!prefillers_.any()) return true;
-  Prepare(request);
   if (!request->stage.apart) return true;
-  candidate_ = std::make_unique<RequestState>();
-  MakeStage(*request, candidate_.get());
-  books_.forecasts.Prepare(candidate_.get());
-  const std::optional<Prefillers::Offer> offer = prefillers_.Choose(*candidate_, request, now);
+  std::optional<Prefillers::Offer> offer;
+  if (const std::span<const size_t> replicas = ToTry(request); !replicas.empty()) {
+    candidate_ = std::make_unique<RequestState>();
+    MakeStage(*request, candidate_.get());
+    books_.forecasts.Prepare(candidate_.get());
+    offer = prefillers_.Choose(replicas, *candidate_, request, now);
+  }
   request->stage.blocked = !offer.has_value();
   if (!offer) {
     // Decode replicas that open meanwhile are missed.
     request->waiting.tries.Forget();
     return false;
   }
+  request->waiting.staged.no_prefill = false;
   offer_ = *offer;
   request->stage.ahead = offer->ahead;
   return true;

@@ -17,6 +17,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "router/core/books/forecasts.h"
@@ -47,16 +48,19 @@ class Pairs {
   // The fleet has a new description.
   void Configure() { prefillers_.Configure(); }
 
+  // True: the fleet has prefill replicas.
+  bool any() const { return prefillers_.any(); }
   // The request begins to wait: says whether its prompt is computed apart, and how long that takes at least.
   void Prepare(RequestState* request) const;
-  // False: its prompt is to be computed apart, and no prefill replica can take it now. Its wait reason is set.
+  // Requires Prepare. False: its prompt is to be computed apart, and no prefill replica can take it now. Its wait
+  // reason is set, but where no replica opened since the last try.
   bool Choose(RequestState* request, Instant now);
   // True: by the last Choose, its cache is handed over after its first token is due.
-  bool IsLate(const RequestState& request, Instant now) const { return !InTime(request, request.stage.ahead, now); }
-  // True: a first token after so many seconds is in time.
-  bool InTime(const RequestState& request, double seconds, Instant now) const {
-    return now + Duration::Seconds(seconds) <= request.arrival + books_.fleet.GoalsOf(request).ttft;
+  bool IsLate(const RequestState& request, Instant now) const {
+    return now + Duration::Seconds(request.stage.ahead) > DueOf(request);
   }
+  // When the first token of the request is due.
+  Instant DueOf(const RequestState& request) const { return request.arrival + books_.fleet.GoalsOf(request).ttft; }
   // The request goes to a decode replica, right after Choose. Starts its first stage, where it has one.
   std::optional<PrefillOrder> Send(RequestState* request, Instant now);
 
@@ -81,6 +85,10 @@ class Pairs {
 
   Books books_;
   Prefillers prefillers_;
+  // The prefill replicas that the request is to be tried on; none also where the event can pay for no try.
+  std::span<const size_t> ToTry(RequestState* request);
+
+  std::vector<size_t> opened_;               // The memory of ToTry.
   std::unique_ptr<RequestState> candidate_;  // The stage that the last Choose was made for.
   Prefillers::Offer offer_;                  // Its result.
   std::vector<RequestId> unseen_;            // Requests whose cache is being handed over, and whose tokens nobody sees.

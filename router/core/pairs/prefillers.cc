@@ -80,8 +80,8 @@ std::optional<WaitReason> Prefillers::Closed(const ReplicaState& replica) const 
   return std::nullopt;
 }
 
-std::optional<Prefillers::Offer> Prefillers::Choose(const RequestState& stage, RequestState* request, Instant now) {
-  const std::vector<size_t>& replicas = Of(request->arrived.model);
+std::optional<Prefillers::Offer> Prefillers::Choose(std::span<const size_t> replicas, const RequestState& stage,
+                                                    RequestState* request, Instant now) {
   std::optional<Offer> best;
   WaitReason reason = WaitReason::kNoReplicaUp;
   for (const size_t i : replicas) {

@@ -43,9 +43,10 @@ class Prefillers {
   bool Serves(const RequestState& request) const;
   // Seconds on the fastest one if it were idle and had none of the prompt cached; 0: none is up.
   double Least(const RequestState& request) const;
-  // The best of those that can take `stage`, the first stage of `request`. Where none can, sets the wait reason of
-  // `request`.
-  std::optional<Offer> Choose(const RequestState& stage, RequestState* request, Instant now);
+  // The best of these replicas that can take `stage`, the first stage of `request`. Where none can, sets the wait
+  // reason of `request`.
+  std::optional<Offer> Choose(std::span<const size_t> replicas, const RequestState& stage, RequestState* request,
+                              Instant now);
   // The contributions of the last offer to the pools of its replica.
   std::span<const GrowthVector> growth() const { return best_growth_; }
 

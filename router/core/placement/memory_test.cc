@@ -10,8 +10,8 @@ namespace {
 constexpr double kMeanOnly = 0;
 
 // True: both can hold memory at the same time.
-bool Overlap(const GrowthVector& a, const GrowthVector& b) {
-  for (int i = 0; i <= LastHorizonOf(a); ++i) {
+bool Overlap(const GrowthVector& a, const GrowthVector& b, int until) {
+  for (int i = 0; i <= until; ++i) {
     if (a.mean[i] > 0 && b.mean[i] > 0) return true;
   }
   return false;
@@ -71,10 +71,19 @@ bool ForecastRule::SurelyAbove(double limit, const PoolState& pool, int horizon,
 
 double MemoryTest::LimitOf(PoolId pool) const { return rule_->Fill() * fleet_.ledger().Available(pool).AsDouble(); }
 
+int MemoryTest::UntilOf(const RequestState& request, const ReplicaState& replica, const GrowthVector& growth) const {
+  // It ends before the next horizon.
+  int until = std::min(LastHorizonOf(growth) + 1, kHorizons - 1);
+  if (until == kHorizons - 1) return until;
+  const PrefillWork work = replica.prefills().work() + request.PrefillAfter(request.waiting.cached);
+  const double seconds = replica.steps_model().PriceOfPrefill(fleet_.BusyNeighbours(replica)).Of(work);
+  while (until + 1 < kHorizons && HorizonSeconds()[until] < seconds) ++until;
+  return until;
+}
+
 PoolPeak MemoryTest::BoundWith(const RequestState& request, const PoolState& pool, const GrowthVector& growth,
-                               Instant now) const {
+                               int until, Instant now) const {
   if (!request.Returns()) {
-    const int until = LastHorizonOf(growth);
     PoolPeak peak = rule_->BoundWith(pool, growth, until, now);
     if (IsByMean(request, pool)) {
       const PoolPeak mean = pool.growth().PeakWith(growth, kMeanOnly, now, until);
@@ -111,17 +120,18 @@ bool MemoryTest::SurelyAbove(double share, const RequestState& request, const Re
   return false;
 }
 
-bool MemoryTest::FitsBesideReserved(const RequestState& request, PoolId pool, const GrowthVector& growth, Instant now) {
+bool MemoryTest::FitsBesideReserved(const RequestState& request, PoolId pool, const GrowthVector& growth, int until,
+                                    Instant now) {
   const GrowthVector* reserved = reservations_.Against(request, pool, now);
-  if (reserved == nullptr || !Overlap(growth, *reserved)) return true;
-  const int until = LastHorizonOf(growth);
+  if (reserved == nullptr || !Overlap(growth, *reserved, until)) return true;
   return rule_->BoundWith(fleet_.pool(pool), SumOf(growth, *reserved), until, now).bound <= LimitOf(pool);
 }
 
 double MemoryTest::Missing(const RequestState& request, const ReplicaState& replica, const PoolShare& share,
                            Instant now) const {
   const GrowthVector growth = reservations_.GrowthFrom(now, request, replica, share, now);
-  return BoundWith(request, fleet_.pool(share.pool), growth, now).bound - LimitOf(share.pool);
+  return BoundWith(request, fleet_.pool(share.pool), growth, UntilOf(request, replica, growth), now).bound -
+         LimitOf(share.pool);
 }
 
 std::optional<double> MemoryTest::TimeToRoom(const RequestState& request, const ReplicaState& replica,
@@ -164,7 +174,8 @@ MemoryTest::Verdict MemoryTest::TestPools(const RequestState& request, const Rep
     const PoolState& pool = fleet_.pool(id);
     const double capacity = std::max(1.0, pool.spec().capacity.AsDouble());
     const double available = fleet_.ledger().Available(id).AsDouble();
-    const PoolPeak peak = BoundWith(request, pool, growth[i], now);
+    const int until = UntilOf(request, replica, growth[i]);
+    const PoolPeak peak = BoundWith(request, pool, growth[i], until, now);
     hints_[id.value()].worst = peak.horizon;
     verdict.peak_share = std::max(verdict.peak_share, (peak.later + capacity - available) / capacity);
     const bool empty = pool.growth().members() == 0 && fleet_.ledger().balance(id).draining == Amount(0);
@@ -175,7 +186,7 @@ MemoryTest::Verdict MemoryTest::TestPools(const RequestState& request, const Rep
         !pool.yielding().HasRoomFor(growth[i].mean[0], now)) {
       verdict.fits = false;
     }
-    if (verdict.fits) verdict.fits = FitsBesideReserved(request, id, growth[i], now);
+    if (verdict.fits) verdict.fits = FitsBesideReserved(request, id, growth[i], until, now);
   }
   if (shares.empty()) {
     const double rows = std::max(1, replica.spec().max_sequences);

@@ -1,8 +1,8 @@
 // The memory test: whether the pools of a replica can take a request now, and how full its fullest pool would become.
 //
-// The bound of every pool must stay within the rule's part of the available memory while the request is there
-// (LastHorizonOf). The price of memory is the bound over all horizons. A lone request may enter an empty
-// pool whatever its forecast, or it would wait for ever. A prompt counts without the leading blocks that running
+// The bound of every pool must stay within the rule's part of the available memory while the request is there. The
+// price of memory is the bound over all horizons. A lone request may enter an empty pool whatever its forecast, or it
+// would wait for ever. A prompt counts without the leading blocks that running
 // requests of the replica hold. A pool that is reserved for a waiting request must hold both (reservations.h).
 // Evictable classes keep below their ceiling (YieldingMemory).
 #ifndef PENSTOCK_ROUTER_CORE_PLACEMENT_MEMORY_TEST_H_
@@ -96,10 +96,13 @@ class MemoryTest {
   std::optional<double> TimeToRoom(const RequestState& request, const ReplicaState& replica, const PoolShare& share,
                                    Instant now) const;
   // The rule's bound; a parked stream that is due back only asks for its present amount.
-  PoolPeak BoundWith(const RequestState& request, const PoolState& pool, const GrowthVector& growth, Instant now) const;
+  PoolPeak BoundWith(const RequestState& request, const PoolState& pool, const GrowthVector& growth, int until,
+                     Instant now) const;
+  // The first horizon at which the waiting request has ended: behind its prefill, and behind LastHorizonOf.
+  int UntilOf(const RequestState& request, const ReplicaState& replica, const GrowthVector& growth) const;
   Verdict TestPools(const RequestState& request, const ReplicaState& replica, const GrowthVector* growth, Instant now);
   // True: the pool holds the newcomer's growth beside the request that it is reserved for.
-  bool FitsBesideReserved(const RequestState& request, PoolId pool, const GrowthVector& growth, Instant now);
+  bool FitsBesideReserved(const RequestState& request, PoolId pool, const GrowthVector& growth, int until, Instant now);
 
   const FleetState& fleet_;
   const Forecasts& forecasts_;

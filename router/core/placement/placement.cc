@@ -37,9 +37,11 @@ double Placement::StorageFactor(const RequestState& request, const ReplicaState&
   return fit.FullerBy(left, under_way, replica.steps_model().derate() == 1);
 }
 
-std::optional<WaitReason> Placement::Test(const RequestState& request, size_t index, Instant now) {
+std::optional<WaitReason> Placement::Test(const RequestState& request, size_t index, Instant now, Instant due) {
   const ReplicaState& replica = fleet_.replicas()[index];
   const GuardQuestion question = QuestionFor(request, replica, fleet_, now);
+  const double first_token = question.outlook.ExpectedTtft();
+  if (due != Instant::Never() && now + Duration::Seconds(first_token) > due) return WaitReason::kFirstToken;
   if (const std::optional<WaitReason> broken = FirstBroken(guards_, question)) {
     if (broken == WaitReason::kSequences) without_rows_.push_back(index);
     if (broken == WaitReason::kRunningStreams) floors_.CloseUntil(index, StreamsCloseUntil(replica, fleet_, now));
@@ -64,7 +66,7 @@ std::optional<WaitReason> Placement::Test(const RequestState& request, size_t in
                        StorageFactor(request, replica, now);
   const double output = request.output.expected;
   const double money = output > 0 ? MoneyOf(question, output, share) : 0;
-  choices_.push_back({index, share, question.outlook.ExpectedTtft(), saved, pool_seconds, growth, money});
+  choices_.push_back({index, share, first_token, saved, pool_seconds, growth, money});
   return std::nullopt;
 }
 
@@ -77,7 +79,7 @@ Choice Placement::At(const RequestState& request, size_t index, Instant now) {
   return {index, peak_share, question.outlook.ExpectedTtft(), 0, 0, 0};
 }
 
-std::optional<Choice> Placement::Choose(RequestState* request, Instant now) {
+std::optional<Choice> Placement::Choose(RequestState* request, Instant now, Instant due) {
   const Tokens needed = servers_.LengthNeeded(*request);
   const bool can_avoid = CanAvoid(*request, needed);
   choices_.clear();
@@ -104,7 +106,7 @@ std::optional<Choice> Placement::Choose(RequestState* request, Instant now) {
       if (!spares) spares = HasOpenServer(*request, needed, can_avoid);
       if (*spares) continue;
     }
-    if (const std::optional<WaitReason> broken = Test(*request, *index, now)) {
+    if (const std::optional<WaitReason> broken = Test(*request, *index, now, due)) {
       reason = HigherRanked(reason, *broken);
     } else if (!best || IsBetter(scores_, choices_.back(), choices_[*best], search_.price().value_or(0))) {
       best = choices_.size() - 1;

@@ -30,8 +30,9 @@ class Placement {
         guards_(std::move(guards)),
         scores_(AllScores()) {}
 
-  // The best of the replicas to try. Where none fits, sets the request's wait reason.
-  std::optional<Choice> Choose(RequestState* request, Instant now);
+  // The best of the replicas to try, among those whose first token is expected by `due`. Where none fits, sets the
+  // request's wait reason.
+  std::optional<Choice> Choose(RequestState* request, Instant now, Instant due = Instant::Never());
   // The replica as a choice, whatever the guards and the memory test say of it.
   Choice At(const RequestState& request, size_t replica, Instant now);
   // The request's contributions to the pools of the last choice; valid until the next call of Choose.
@@ -53,7 +54,7 @@ class Placement {
   // Times that the replica counts as fuller for a request that needs the storage of its node.
   double StorageFactor(const RequestState& request, const ReplicaState& replica, Instant now) const;
   // Adds the replica to choices_, or returns the reason why it cannot take the request.
-  std::optional<WaitReason> Test(const RequestState& request, size_t replica, Instant now);
+  std::optional<WaitReason> Test(const RequestState& request, size_t replica, Instant now, Instant due);
 
   const FleetState& fleet_;
   const Servers& servers_;

@@ -32,7 +32,8 @@ struct FairOrder::Cursor {
   static bool Behind(const Cursor& a, const Cursor& b) { return b.rank < a.rank; }
 };
 
-void FairOrder::Configure() {
+void FairOrder::Configure(Duration ttft) {
+  ttft_ = ttft;
   const bool anew = terms_->spec() != spec_;
   std::vector<RequestState*> waiting;
   if (anew) All(waiting);
@@ -48,6 +49,18 @@ void FairOrder::Configure() {
 const PlaceOrder* FairOrder::ListOf(TenantId tenant) const {
   const auto found = tenants_.find(tenant);
   return found == tenants_.end() ? nullptr : &found->second;
+}
+
+double FairOrder::Most(double running, Instant now) const {
+  const TenantAccount* behind = ledger_.Behind();
+  if (behind == nullptr) return std::numeric_limits<double>::infinity();
+  double lead = ServiceLedger::kMostLead;
+  const double patience = kPatience * ttft_.seconds();
+  if (patience > 0 && ListOf(behind->tenant)->size() <= kFew) {
+    const double waited = (now - std::max(behind->head.since, behind->served_at)).seconds();
+    lead -= std::clamp(waited / patience, 0.0, 1.0) * (lead - kLeastLead);
+  }
+  return ledger_.Least(behind->rank) + lead * running;
 }
 
 void FairOrder::Insert(RequestState* request) {
@@ -125,8 +138,8 @@ void FairOrder::Visit(double most, absl::FunctionRef<bool(RequestState*, const T
   }
 }
 
-void FairOrder::InOrder(double running, absl::FunctionRef<bool(RequestState*)> visit) const {
-  Visit(ledger_.Most(running), [&](RequestState* request, const TenantRank&) { return visit(request); });
+void FairOrder::InOrder(double running, Instant now, absl::FunctionRef<bool(RequestState*)> visit) const {
+  Visit(Most(running, now), [&](RequestState* request, const TenantRank&) { return visit(request); });
 }
 
 void FairOrder::All(std::vector<RequestState*>& out) const {
@@ -136,13 +149,13 @@ void FairOrder::All(std::vector<RequestState*>& out) const {
   });
 }
 
-bool FairOrder::MayGo(const RequestState& request, double running) const {
+bool FairOrder::MayGo(const RequestState& request, double running, Instant now) const {
   if (!apart() || request.service.paid) return true;
   const double counter = ledger_.CounterOf(request.arrived.tenant, request.service.expected);
-  return ledger_.Least(ledger_.RankOf(counter, 0, HeadOf(request))) <= ledger_.Most(running);
+  return ledger_.Least(ledger_.RankOf(counter, 0, HeadOf(request))) <= Most(running, now);
 }
 
-int64_t FairOrder::Ahead(const RequestState& request, double running, int64_t most) const {
+int64_t FairOrder::Ahead(const RequestState& request, double running, Instant now, int64_t most) const {
   if (IsPaid(request)) return CountAhead(paid_, request, most);
   const TenantId key = KeyOf(request);
   const PlaceOrder* own = ListOf(key);
@@ -152,13 +165,13 @@ int64_t FairOrder::Ahead(const RequestState& request, double running, int64_t mo
   if (own != nullptr) {
     std::for_each_n(own->begin(), before_it, [&](const RequestState* other) { service += other->service.expected; });
   }
-  if (!MayGo(request, running)) return most;
+  if (!MayGo(request, running, now)) return most;
   const double counter = ledger_.CounterOf(key, request.service.expected) + service / terms_->WeightOf(key);
   const TenantAccount* account = ledger_.Find(key);
   const bool served = account == nullptr || before_it > 0;
   const TenantRank rank = ledger_.RankOf(counter, served ? ledger_.Stamp() + 1 : account->stamp, HeadOf(request));
   int64_t ahead = before_it;
-  Visit(ledger_.Most(running), [&](RequestState* other, const TenantRank& at) {
+  Visit(Most(running, now), [&](RequestState* other, const TenantRank& at) {
     if (!(at < rank)) return false;
     if (other->arrived.tenant != key || IsPaid(*other)) ++ahead;
     return ahead < most;
@@ -166,9 +179,9 @@ int64_t FairOrder::Ahead(const RequestState& request, double running, int64_t mo
   return ahead;
 }
 
-bool FairOrder::HoldsBack(double running) const {
+bool FairOrder::HoldsBack(double running, Instant now) const {
   const ServiceLedger::Waiting& waiting = ledger_.waiting();
-  return !waiting.empty() && ledger_.Least((*waiting.rbegin())->rank) > ledger_.Most(running);
+  return !waiting.empty() && ledger_.Least((*waiting.rbegin())->rank) > Most(running, now);
 }
 
 void FairOrder::Excuse(RequestState* request) {

@@ -35,7 +35,7 @@ void Promote(const std::vector<ClassQueue>& classes, double running, Instant now
   bool behind = false;
   for (const ClassQueue& own : classes) {
     RequestState* starved = behind ? own.Starved(now) : nullptr;
-    if (starved != nullptr && own.waiting.MayGo(*starved, running) &&
+    if (starved != nullptr && own.waiting.MayGo(*starved, running, now) &&
         std::find(out.begin(), out.end(), starved) == out.end()) {
       starved->service.guaranteed = true;
       out.push_back(starved);
@@ -55,7 +55,7 @@ void Lane::Configure(const std::vector<ClassSpec>& classes, bool vacant) {
     classes_[i].share = classes[i].share;
     classes_[i].evictable = classes[i].evictable;
     classes_[i].promote_after = classes[i].promote_after;
-    classes_[i].waiting.Configure();
+    classes_[i].waiting.Configure(classes[i].ttft);
   }
 }
 
@@ -94,10 +94,10 @@ void Lane::SetBestEffort(RequestState* request, bool best_effort) {
   own.Insert(request);
 }
 
-bool Lane::HoldsBack() const {
+bool Lane::HoldsBack(Instant now) const {
   const double running = Running();
   return std::any_of(classes_.begin(), classes_.end(),
-                     [running](const ClassQueue& own) { return own.waiting.HoldsBack(running); });
+                     [=](const ClassQueue& own) { return own.waiting.HoldsBack(running, now); });
 }
 
 double Lane::Running() const {
@@ -106,10 +106,10 @@ double Lane::Running() const {
   return running;
 }
 
-int64_t Lane::PositionOf(const RequestState& request) const {
+int64_t Lane::PositionOf(const RequestState& request, Instant now) const {
   const ClassQueue& own = of(request.arrived.service_class);
   if (request.waiting.parked) return 0;
-  if (!request.waiting.best_effort) return own.waiting.Ahead(request, Running(), kCountedAhead);
+  if (!request.waiting.best_effort) return own.waiting.Ahead(request, Running(), now, kCountedAhead);
   const EarlierPlace before;
   int64_t position = std::min(kCountedAhead, static_cast<int64_t>(own.waiting.size()));
   for (auto it = own.best_effort.begin();
@@ -169,7 +169,7 @@ void Lane::Candidates(std::vector<RequestState*>& out, Instant now) const {
     const size_t most = std::max(out.size() + least, kLookPast + 1 - std::min<size_t>(kLookPast + 1, below));
     int own_apart = 0;
     int skipped = 0;
-    own.waiting.InOrder(running, [&](RequestState* request) {
+    own.waiting.InOrder(running, now, [&](RequestState* request) {
       const bool only_some = request->service.only_some;
       if (only_some && own_apart >= kLookPast) return ++skipped <= kMostSkipped;
       if (out.size() >= most + company + apart) return false;

@@ -54,7 +54,7 @@ class Lane {
   ClassQueue& ClassOf(const RequestState& request) { return classes_[request.arrived.service_class.value()]; }
   const ClassQueue& of(ClassId service_class) const { return classes_[service_class.value()]; }
   // True: a tenant that waits is too far ahead of others. O(classes).
-  bool HoldsBack() const;
+  bool HoldsBack(Instant now) const;
   // Charges over weights of the requests that run.
   double Running() const;
 
@@ -71,7 +71,7 @@ class Lane {
   // Requests of the same class ahead of this one, whether it is in the lane or not. Counted up to kCountedAhead: a
   // position is a hint to a person.
   static constexpr int64_t kCountedAhead = 200;
-  int64_t PositionOf(const RequestState& request) const;
+  int64_t PositionOf(const RequestState& request, Instant now) const;
   // The first request of the highest class that waits. The lane is not empty.
   RequestState* First() const;
   // The class's request that arrived first, wherever it stands in the order; null when none waits. O(1).

@@ -25,8 +25,15 @@ bool GoalBinds(const LateQuestion& question) { return question.goals.refuse_late
 double LeftOfGoal(const LateQuestion& question) {
   const RequestState& request = question.request;
   const double waited = request.waiting.best_effort ? (question.now - request.arrival).seconds() : 0;
-  return question.goals.ttft.seconds() - request.stage.least - waited;
+  return question.goals.ttft.seconds() - waited;
 }
+
+// A way to the first token: seconds on other engines, then the prefill on a server of the model.
+struct Way {
+  double ahead = 0;
+  PrefillWork whole;   // Without its cached prompt.
+  PrefillWork cached;  // With it.
+};
 
 // Seconds to the first token on the fastest server that could make the goal if it were idle.
 struct Fastest {
@@ -35,22 +42,29 @@ struct Fastest {
   bool cached = false;  // With its cached prompt the request could make the goal.
 };
 
-Fastest FastestFirstToken(const LateQuestion& question) {
-  const RequestState& request = question.request;
-  const PrefillWork whole = request.PrefillAfter(Tokens(0));
-  const PrefillWork prefill = request.PrefillAfter(request.waiting.cached);
-  const double goal = LeftOfGoal(question);
-  Fastest fastest;
-  for (const ModelServers::Kind& kind : question.servers.Fresh(request.arrived.model, question.now).kinds()) {
+void AddWay(const LateQuestion& question, const Way& way, Fastest& fastest) {
+  const double goal = LeftOfGoal(question) - way.ahead;
+  for (const ModelServers::Kind& kind : question.servers.Fresh(question.request.arrived.model, question.now).kinds()) {
     if (kind.idle_factor <= 0) continue;
     fastest.any_server = true;
-    fastest.cached |= kind.FirstToken(prefill, kind.idle_factor) <= goal;
+    fastest.cached |= kind.FirstToken(way.cached, kind.idle_factor) <= goal;
     // Feasibility is counted without cache hits: a prompt that only a cache makes feasible is never refused for
     // missing it.
-    if (kind.FirstToken(whole, kind.idle_factor) > goal) continue;
-    const double here = request.stage.least + kind.FirstToken(prefill, kind.busy_factor);
+    if (kind.FirstToken(way.whole, kind.idle_factor) > goal) continue;
+    const double here = way.ahead + kind.FirstToken(way.cached, kind.busy_factor);
     fastest.seconds = std::min(fastest.seconds.value_or(here), here);
   }
+}
+
+Fastest FastestFirstToken(const LateQuestion& question) {
+  const RequestState& request = question.request;
+  const Tokens cached = request.waiting.cached;
+  Fastest fastest;
+  AddWay(question, {request.stage.least, request.PrefillAfter(Tokens(0)), request.PrefillAfter(cached)}, fastest);
+  // A server may compute a prompt itself that a prefill replica is to compute (router/core/pairs).
+  if (!request.stage.apart) return fastest;
+  const Tokens prompt = request.Prompt();
+  AddWay(question, {0, UncachedPrefill(Tokens(0), prompt), UncachedPrefill(cached, prompt)}, fastest);
   return fastest;
 }
 

@@ -99,14 +99,14 @@ void ServiceLedger::RaiseLeads(absl::flat_hash_map<TenantId, double>& leads) con
   }
 }
 
-double ServiceLedger::Most(double running) const {
-  if (waiting_.size() < 2) return kNoBound;
+const TenantAccount* ServiceLedger::Behind() const {
+  if (waiting_.size() < 2) return nullptr;
   int looked = 0;
   for (const TenantAccount* account : waiting_) {
     if (++looked > kHeadsAsked) break;
-    if (!account->head.excused) return Least(account->rank) + kMostLead * running;
+    if (!account->head.excused) return account;
   }
-  return kNoBound;
+  return nullptr;
 }
 
 void ServiceLedger::Place(TenantAccount& account) {
@@ -150,6 +150,7 @@ double ServiceLedger::Charge(TenantId tenant, double service, bool queued, Insta
   const double charge = service / account.weight;
   account.counter = std::min(account.counter + charge, promised_ + MostOwed(spec_));
   account.stamp = ++clock_;
+  account.served_at = now_;
   account.known = true;
   ++account.open;
   ++open_;

@@ -10,10 +10,10 @@
 // first, the least one before others. All others stand by the place of their first request. The promise is the floor,
 // and a counter is at most kMostOwed above it.
 //
-// Others pass a tenant whose first request does not fit, but not for ever: nobody is served with a counter above
-// Most(). That is the least counter of those that wait, plus kMostLead of the charges that run. So kWeighted has a
-// bound for two tenants that wait over a window: 2 (kMostLead x running charges + 2 x largest charge). None gets more
-// service for its weight than the other by more. The bound of VTC is larger.
+// Others pass a tenant whose first request does not fit, but not for ever. The bound is the least counter of those that
+// wait, plus kMostLead of the charges that run (FairOrder::Most). So kWeighted has a bound for two tenants that wait
+// over a window: 2 (kMostLead x running charges + 2 x largest charge). None gets more service for its weight than the
+// other by more. The bound of VTC is larger.
 //
 // Invariant: a tenant stands once among the waiting ones from SetHead to ClearHead. A tenant that neither waits nor
 // runs is idle, and is forgotten after kRemembered or when kMostIdle others are. Owned by FairOrder. O(log tenants).
@@ -40,6 +40,7 @@ struct TenantHead {
   uint64_t sequence = 0;
   bool excused = false;  // It holds no other tenant back.
   double service = 0;    // Its expected charge.
+  Instant since;         // Its wait counts from here.
 };
 
 // The place of a tenant among those that wait; the lowest goes first.
@@ -55,6 +56,7 @@ struct TenantAccount {
   double weight = 1;
   double counter = 0;
   uint64_t stamp = 0;  // When it was served last, or first seen; a number that grows.
+  Instant served_at;   // As of the last charge.
   int64_t open = 0;    // Requests that were charged and have not ended.
   bool waits = false;
   bool known = false;  // It is configured, or was charged before.
@@ -103,9 +105,9 @@ class ServiceLedger {
   TenantRank RankOf(double counter, uint64_t later, const TenantHead& head) const;
   // The least counter that a tenant of this rank can have.
   double Least(const TenantRank& rank) const;
-  // Whoever waits with a higher counter must wait on, while `running` of charges over weights run. Infinite while one
-  // tenant waits, or only excused ones do.
-  double Most(double running) const;
+  // The waiting tenant that is furthest behind and holds others back; null while one tenant waits, or only excused ones
+  // do.
+  const TenantAccount* Behind() const;
 
   struct Earlier {
     bool operator()(const TenantAccount* a, const TenantAccount* b) const { return a->rank < b->rank; }

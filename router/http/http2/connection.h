@@ -36,6 +36,8 @@ class Connection final : private StreamHost, private ClientSocket::InputWaiter {
     const LimitsConfig& limits;
   };
   Connection(const Parts& parts, const ClientPeer& peer, ClientChannel::Use use);
+  // The socket lives on, and may have a wait for input pending.
+  ~Connection() { parts_.socket.Forget(*this); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 

@@ -124,8 +124,10 @@ struct Session::Callbacks {
   static int Closed(nghttp2_session*, StreamId stream, uint32_t, void* user) {
     return Guarded(user, [&](Owner& owner) { owner.OnClosed(stream); });
   }
-  // The library ends the connection by itself where a frame breaks the rules, or too many came.
+  // The library ends the connection by itself where a frame breaks the rules, or too many came. It ends a stream alone
+  // where only that one breaks them, which a client may provoke in place of a reset of its own.
   static int Sent(nghttp2_session*, const nghttp2_frame* frame, void* user) {
+    if (frame->hd.type == NGHTTP2_RST_STREAM) Of(user).OnReset(frame->rst_stream.error_code);
     if (frame->hd.type != NGHTTP2_GOAWAY || Of(user).fault_ != Fault::kNone) return 0;
     const uint32_t code = frame->goaway.error_code;
     if (code == NGHTTP2_ENHANCE_YOUR_CALM) {
@@ -203,6 +205,14 @@ Session::~Session() = default;
 
 void Session::Spend(double frames) {
   if (frames > 0 && !budget_.Spend(frames, now_)) fault_ = Fault::kFlood;
+}
+
+void Session::OnReset(uint32_t code) {
+  // These are the router's own (Drop, Abort, BeginHead).
+  if (code == NGHTTP2_NO_ERROR || code == NGHTTP2_INTERNAL_ERROR || code == NGHTTP2_REFUSED_STREAM) return;
+  const bool sound = fault_ == Fault::kNone;
+  Spend(kCostOfReset);
+  if (sound && fault_ == Fault::kFlood) GoAway(/*flood=*/true);
 }
 
 int Session::CountField(size_t bytes) {

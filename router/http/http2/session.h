@@ -95,6 +95,8 @@ class Session {
  private:
   struct Callbacks;
   void Spend(double frames);
+  // The router resets a stream with this code.
+  void OnReset(uint32_t code);
   // Zero, or the code with which nghttp2 pauses or ends.
   int CountField(size_t bytes);
 

@@ -73,6 +73,10 @@ void ClientSocket::AwaitInput(InputWaiter& waiter) {
   if (socket_.may_read()) Later([this] { EndWait(); });
 }
 
+void ClientSocket::Forget(const InputWaiter& waiter) {
+  if (waiter_ == &waiter) waiting_ = false;
+}
+
 void ClientSocket::EndWait() {
   if (!std::exchange(waiting_, false)) return;
   waiter_->OnInput();

@@ -63,8 +63,11 @@ class ClientSocket final : private Readiness::Owner {
   bool wants_write() const { return socket_.tls()->wants_write(); }
   bool secure() const { return socket_.tls() != nullptr; }
 
-  // Calls `waiter` once. While a wait is pending, only its waiter changes.
+  // Calls `waiter` once. While a wait is pending, only its waiter changes. A waiter that may end before the socket does
+  // says so by Forget.
   void AwaitInput(InputWaiter& waiter);
+  // The waiter is called no more.
+  void Forget(const InputWaiter& waiter);
   bool waiting() const { return waiting_; }
   // The client sends nothing more, though bytes before that may be unread. Known without a read.
   bool ended() const { return socket_.peer_ended(); }

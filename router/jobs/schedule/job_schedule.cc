@@ -23,13 +23,17 @@ void JobSchedule::SetLines(BatchKey key, int64_t at_hand, uint64_t lane, int64_t
 }
 
 void JobSchedule::OnClaimFailed(BatchKey key, Instant now, Duration pause) {
-  Job& job = jobs_.at(key);
+  const auto found = jobs_.find(key);
+  if (found == jobs_.end()) return;
+  Job& job = found->second;
   job.claiming = false;
   job.claims_pause_until = now + pause;
 }
 
 void JobSchedule::OnClaimed(BatchKey key, bool drained) {
-  Job& job = jobs_.at(key);
+  const auto found = jobs_.find(key);
+  if (found == jobs_.end()) return;
+  Job& job = found->second;
   job.claiming = false;
   job.drained = drained;
 }

@@ -26,7 +26,8 @@ class AnswerMemory {
   static_assert(kBlock > Connection::kInputLimit);
 
   explicit AnswerMemory(const SessionState& state)
-      : AnswerMemory(state.loop.edge(), state.limits->max_answer_memory, AccountOf(state)) {}
+      : AnswerMemory(state.loop.edge(), state.limits->max_answer_memory,
+                     AccountOf(state.prepared.caller, state.request.peer)) {}
   // For the bytes that a dialect gathers in front of the session. `account` is the caller's.
   AnswerMemory(Edge& edge, Bytes limit, uint64_t account)
       : edge_(edge), limit_(limit), share_(&edge_.answers, account) {}
@@ -53,11 +54,6 @@ class AnswerMemory {
   bool Covers(size_t bytes) const { return bytes <= std::max(kFree, static_cast<size_t>(share_.held().value())); }
 
  private:
-  static uint64_t AccountOf(const SessionState& state) {
-    const TenantId tenant = state.prepared.caller.tenant;
-    return tenant == TenantId() ? state.request.peer : absl::HashOf(tenant);
-  }
-
   Edge& edge_;
   const Bytes limit_;
   FairShare share_;

@@ -47,6 +47,18 @@ TEST(MemoryTest, ARequestThatLeavesBeforeThePeakEntersAndPaysThePriceOfThePeak) 
   EXPECT_TRUE(ShareWith(test, brief).has_value()) << "the horizon where the other found no room says nothing";
 }
 
+TEST(MemoryTest, ARequestIsThereUntilItsPromptIsComputed) {
+  Fleet fleet = MakeFleet(Pool(1000));
+  fleet.replicas[0].prior.d = 100;  // Ten seconds for the prompt; the streams outgrow the pool meanwhile.
+  TestRooms test(fleet);
+  for (uint64_t id = 10; id < 13; ++id) test.Decoding(id, 250);
+  RequestState* brief = test.New(2, 100);
+  brief->arrived.max_output = Tokens(1);
+  EXPECT_EQ(ShareWith(test, brief), std::nullopt);
+  brief->waiting.cached = Tokens(99);
+  EXPECT_TRUE(ShareWith(test, brief).has_value());
+}
+
 TEST(MemoryTest, APoolThatWasFullJustNowGivesTheSameVerdictAtOneHorizon) {
   TestRooms test(Pool(1000));
   test.Decoding(1, 400);

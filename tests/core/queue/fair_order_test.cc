@@ -23,7 +23,7 @@ class FairOrderTest : public ::testing::Test {
       fleet.tenants.back().weight = weights[i];
     }
     terms_.Configure(fleet);
-    order_.Configure();
+    order_.Configure(Duration());
   }
   RequestState* New(uint64_t tenant, double place_s, double service = 100) {
     RequestState& request = requests_.emplace_back();
@@ -44,7 +44,7 @@ class FairOrderTest : public ::testing::Test {
   }
   std::vector<RequestState*> All(double running = 1e9) const {
     std::vector<RequestState*> out;
-    order_.InOrder(running, [&](RequestState* request) {
+    order_.InOrder(running, kOrderStart, [&](RequestState* request) {
       out.push_back(request);
       return true;
     });
@@ -83,7 +83,7 @@ TEST_F(FairOrderTest, WithoutFairnessAllAreOneTenant) {
   RequestState* b = Push(2, 9);
   RequestState* late = New(2, 1.5);
   EXPECT_EQ(All(0), (std::vector<RequestState*>{a1, a2, b}));
-  EXPECT_EQ(order_.Ahead(*late, 0, 200), 1);
+  EXPECT_EQ(order_.Ahead(*late, 0, kOrderStart, 200), 1);
   Serve(a1);
   EXPECT_FALSE(a1->service.paid);
   EXPECT_EQ(order_.ledger().size(), 0u);
@@ -97,12 +97,13 @@ TEST_F(FairOrderTest, TheRequestsAheadAreThoseThatAreVisitedBefore) {
   }
   for (int i = 0; i < 10; ++i) Serve(order_.First());
   const std::vector<RequestState*> all = All();
-  for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(order_.Ahead(*all[i], 1e9, 200), static_cast<int64_t>(i)) << i;
+  for (size_t i = 0; i < all.size(); ++i)
+    EXPECT_EQ(order_.Ahead(*all[i], 1e9, kOrderStart, 200), static_cast<int64_t>(i)) << i;
   RequestState* newcomer = New(3, 5);
-  const int64_t ahead = order_.Ahead(*newcomer, 1e9, 200);
+  const int64_t ahead = order_.Ahead(*newcomer, 1e9, kOrderStart, 200);
   order_.Insert(newcomer);
   EXPECT_EQ(All()[static_cast<size_t>(ahead)], newcomer);
-  EXPECT_EQ(order_.Ahead(*newcomer, 1e9, 3), std::min<int64_t>(ahead, 3));
+  EXPECT_EQ(order_.Ahead(*newcomer, 1e9, kOrderStart, 3), std::min<int64_t>(ahead, 3));
 }
 
 TEST_F(FairOrderTest, ARequestThatAnEngineHadIsPaidForAndGoesFirst) {
@@ -111,7 +112,7 @@ TEST_F(FairOrderTest, ARequestThatAnEngineHadIsPaidForAndGoesFirst) {
   RequestState* other = Push(2, 1);
   order_.Insert(request);
   EXPECT_EQ(All(), (std::vector<RequestState*>{request, other}));
-  EXPECT_EQ(order_.Ahead(*request, 0, 200), 0);
+  EXPECT_EQ(order_.Ahead(*request, 0, kOrderStart, 200), 0);
   Serve(request);
   EXPECT_EQ(order_.ledger().Find(TenantId(1))->counter, 100) << "charged once";
   order_.Settle(*request, 30, kOrderStart);
@@ -127,11 +128,31 @@ TEST_F(FairOrderTest, AHeadThatDoesNotFitHoldsTheOthersBackUntilItIsExcused) {
   RequestState* third = Push(2, 3);
   EXPECT_EQ(All(400), (std::vector<RequestState*>{blocked, third})) << "a lead of a part of what runs is allowed";
   EXPECT_EQ(All(300), (std::vector<RequestState*>{blocked}));
-  EXPECT_TRUE(order_.HoldsBack(300));
-  EXPECT_FALSE(order_.MayGo(*third, 300));
-  EXPECT_EQ(order_.Ahead(*third, 300, 200), 200);
+  EXPECT_TRUE(order_.HoldsBack(300, kOrderStart));
+  EXPECT_FALSE(order_.MayGo(*third, 300, kOrderStart));
+  EXPECT_EQ(order_.Ahead(*third, 300, kOrderStart, 200), 200);
   order_.Excuse(blocked);
   EXPECT_EQ(All(300), (std::vector<RequestState*>{blocked, third}));
+}
+
+TEST_F(FairOrderTest, TheLeadFallsWhileTheTenantBehindGetsNothing) {
+  order_.Configure(Duration::Seconds(10));
+  RequestState* blocked = Push(1, 1);
+  blocked->waiting.since = kOrderStart;
+  order_.Erase(blocked);
+  order_.Insert(blocked);
+  Serve(Push(2, 2));
+  RequestState* ahead = Push(2, 3);
+  const auto may_go = [&](double after_s, double running) {
+    return order_.MayGo(*ahead, running, kOrderStart + Duration::Seconds(after_s));
+  };
+  // Tenant 2 is ahead by 100.
+  EXPECT_TRUE(may_go(0, 100 / ServiceLedger::kMostLead + 1));
+  EXPECT_FALSE(may_go(1, 100 / ServiceLedger::kMostLead + 1));
+  EXPECT_TRUE(may_go(10, 100 / FairOrder::kLeastLead + 1)) << "by a part of what runs it may be ahead for ever";
+  EXPECT_FALSE(may_go(10, 100 / FairOrder::kLeastLead - 1));
+  for (size_t i = 0; i < FairOrder::kFew; ++i) Push(1, 5);
+  EXPECT_TRUE(may_go(10, 100 / ServiceLedger::kMostLead + 1)) << "a tenant that floods waits by its own fault";
 }
 
 TEST_F(FairOrderTest, AnotherFairnessKeepsTheRequests) {

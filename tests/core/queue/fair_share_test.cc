@@ -35,7 +35,7 @@ class SharedServer {
       tenant.weight = tenants_[i].weight = 0.5 + static_cast<double>(generator_.Next() % 8) / 2;
     }
     terms_.Configure(fleet);
-    order_.Configure();
+    order_.Configure(Duration());
   }
 
   void Run(int steps) {
@@ -99,7 +99,7 @@ class SharedServer {
     for (bool progress = true; progress;) {
       progress = false;
       std::vector<RequestState*> candidates;
-      order_.InOrder(order_.ledger().running(), [&](RequestState* request) {
+      order_.InOrder(order_.ledger().running(), kShareStart, [&](RequestState* request) {
         candidates.push_back(request);
         return candidates.size() < 13;
       });

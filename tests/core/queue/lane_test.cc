@@ -40,7 +40,7 @@ TEST_F(LaneTest, ClassesGoInOrderAndInAClassTheEarliestPlaceGoesFirst) {
   RequestState* early = Push(5);
   EXPECT_EQ(Candidates(), (std::vector<RequestState*>{early, late, low}));
   EXPECT_EQ(lane_.First(), early);
-  EXPECT_EQ(lane_.PositionOf(*late), 1);
+  EXPECT_EQ(lane_.PositionOf(*late, kLaneStart), 1);
 }
 
 TEST_F(LaneTest, TheOldestIsTheFirstThatArrivedWhereverItStandsInTheOrder) {
@@ -201,8 +201,8 @@ TEST_F(LaneTest, OneRequestOfBestEffortIsACandidateBehindAllOthers) {
   RequestState* feasible = Push(50);
   RequestState* lower = Push(60, 1);
   EXPECT_EQ(Candidates(), (std::vector<RequestState*>{feasible, lower, &requests_.front()}));
-  EXPECT_EQ(lane_.PositionOf(*feasible), 0);
-  EXPECT_EQ(lane_.PositionOf(requests_[1]), 2) << "the feasible one and an earlier one";
+  EXPECT_EQ(lane_.PositionOf(*feasible, kLaneStart), 0);
+  EXPECT_EQ(lane_.PositionOf(requests_[1], kLaneStart), 2) << "the feasible one and an earlier one";
   EXPECT_TRUE(lane_.SumHolds());
   lane_.SetBestEffort(&requests_.front(), false);
   EXPECT_EQ(Candidates().front(), &requests_.front());
@@ -220,7 +220,7 @@ TEST_F(LaneTest, AParkedStreamIsNoCandidateBeforeItIsBack) {
   EXPECT_EQ(lane_.size(), 2);
   EXPECT_EQ(lane_.ready(), 1);
   EXPECT_EQ(lane_.parked(ClassId(0)), 1);
-  EXPECT_EQ(lane_.PositionOf(*stream), 0);
+  EXPECT_EQ(lane_.PositionOf(*stream, kLaneStart), 0);
   EXPECT_TRUE(lane_.SumHolds());
   lane_.Return(stream, waiting->waiting.place - Duration::Milliseconds(1));
   EXPECT_EQ(Candidates(), (std::vector<RequestState*>{stream, waiting}));

@@ -123,14 +123,15 @@ TEST_F(ServiceLedgerTest, MadeUpTenantsAreForgottenOnceThereAreTooMany) {
   EXPECT_TRUE(ledger_.SumsHold());
 }
 
-TEST_F(ServiceLedgerTest, NobodyLeadsByMoreThanRuns) {
+TEST_F(ServiceLedgerTest, TheLeastServedTenantHoldsOthersBackUnlessItIsExcused) {
   Wait(1);
-  EXPECT_TRUE(std::isinf(ledger_.Most(0))) << "one tenant alone has nobody to wait for";
+  EXPECT_EQ(ledger_.Behind(), nullptr) << "one tenant alone has nobody to wait for";
   Wait(2);
-  Charge(2, 100);
-  EXPECT_EQ(ledger_.Most(ledger_.running()), ServiceLedger::kMostLead * 100);
-  ledger_.SetHead(TenantId(1), {Instant(), 1, true, 0});
-  EXPECT_EQ(ledger_.Most(0), 100) << "an excused head holds nobody back: tenant 2 is the least";
+  Charge(2, 100, 7);
+  EXPECT_EQ(ledger_.Behind()->tenant, TenantId(1));
+  ledger_.SetHead(TenantId(1), {Instant(), 1, true, 0, Instant()});
+  EXPECT_EQ(ledger_.Behind()->tenant, TenantId(2));
+  EXPECT_EQ(ledger_.Behind()->served_at, kLedgerStart + Duration::Seconds(7));
 }
 
 TEST_F(ServiceLedgerTest, LeadsOrdersByPlaceUntilATenantHasLessThanItsPromise) {

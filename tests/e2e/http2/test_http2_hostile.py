@@ -1,7 +1,9 @@
 """Clients of HTTP/2 that flood, stall, or break its rules: they are stopped and counted, and others notice nothing."""
 import contextlib
 import json
+import select
 import socket
+import time
 
 import pytest
 from http2_client import PREFACE, Http2Client, frame, literal
@@ -100,6 +102,30 @@ def test_rapid_resets_are_stopped_and_free_everything(router, engine):
     assert gone in (None, ENHANCE_YOUR_CALM)  # The router may close before it is read.
     wait_for_more(router, before, "http2_flood")
     router.wait_for_nothing([engine])
+
+
+def test_frames_in_the_moment_of_a_deadline_end_a_connection_only(folder, engine):
+    """The bytes are there when the router gives the connection up, which waits for them at that moment."""
+    ping = frame(PING, payload=b"12345678")
+    with Router(folder, config="threads: 1\nlimits: {header_timeout: 1s}\n" + replicas([engine])) as router:
+        for _ in range(8):
+            with contextlib.ExitStack() as held:
+                begun = time.monotonic()
+                left = [held.enter_context(socket.create_connection(router.address, timeout=20)) for _ in range(20)]
+                for connection in left:
+                    connection.sendall(PREFACE + frame(SETTINGS) + frame(SETTINGS, 1))
+                    connection.setblocking(False)
+                select.select([], [], [], 0.98 - (time.monotonic() - begun))
+                until = time.monotonic() + 0.2
+                while left and time.monotonic() < until:
+                    for connection in list(left):
+                        try:
+                            connection.send(ping)
+                        except BlockingIOError:
+                            continue
+                        except OSError:
+                            left.remove(connection)
+        assert router.get("/healthz")[0] == 200
 
 
 def test_an_endless_head_is_stopped(router):

@@ -148,6 +148,15 @@ def test_one_caller_leaves_a_quarter_of_the_sockets(folder, voice):
             assert client.recv(timeout=20) == "echo: again"
 
 
+def test_keys_that_a_caller_makes_up_are_no_callers(folder, voice):
+    made_up = ({"additional_headers": {"Authorization": f"Bearer made-up-{count}"}} for count in range(10))
+    with Router(folder, config=replicas([voice]) + "realtime: {connections: 4}\n") as router:
+        with contextlib.ExitStack() as held:
+            for _ in range(3):
+                held.enter_context(link(router, **next(made_up)))
+            assert refused(router, **next(made_up)).status_code == 503
+
+
 def test_a_client_that_takes_nothing_stops_the_engine_and_holds_little_memory(router):
     with link(router, max_queue=1) as client:
         client.send("flood")

@@ -169,6 +169,20 @@ TEST_F(Http2Session, FloodsOfEveryKindEndItWithCalm) {
   }
 }
 
+TEST_F(Http2Session, ResetsThatAClientProvokesCostAsMuchAsItsOwn) {
+  const std::string too_much = Number(0x7fffffff, 4);
+  int streams = 0;
+  for (; session_.fault() == Session::Fault::kNone && streams < 2000; ++streams) {
+    const auto stream = static_cast<uint32_t>(2 * streams + 1);
+    Give(FrameOf(kHeadersFrame, kEndHeaders, stream, RequestFields("POST", "/a")));
+    Give(FrameOf(kWindowFrame, 0, stream, too_much));
+    while (!session_.Output().empty()) continue;
+  }
+  EXPECT_EQ(session_.fault(), Session::Fault::kFlood);
+  EXPECT_LT(streams, 500);
+  EXPECT_GT(streams, 200);
+}
+
 TEST_F(Http2Session, AFrameOfAnUnknownKindIsPassedOver) {
   EXPECT_TRUE(Give(FrameOf(0xfe, 0x7f, 0, "unknown") + Get(1) + FrameOf(0x10, 0, 0, Number(1, 4) + "u=1")));
   EXPECT_THAT(notes_.lines, ElementsAre("head 1", "whole 1"));
