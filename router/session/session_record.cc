@@ -46,7 +46,7 @@ DecisionEntry SessionRecord::EntryOf(DecisionEntry::Kind kind) const {
   entry.kind = kind;
   entry.request_id = state_.request.id;
   entry.endpoint = std::string(TraitsOf(state_.request.endpoint).label);
-  entry.model = state_.facts().model;
+  entry.model = std::string(ModelNameIn(*state_.fleet, state_.facts().model));
   entry.service_class = state_.prepared.service_class.name;
   entry.tenant = state_.prepared.caller.name;
   const boost::asio::ip::address& client = state_.request.client_address;
