@@ -128,14 +128,6 @@ void AddEngine(CLI::App& app, Action& action) {
   });
 }
 
-void TakeMap(const std::vector<std::string>& pairs, std::map<std::string, std::string>& map) {
-  for (const std::string& pair : pairs) {
-    const size_t equals = pair.find('=');
-    if (equals == std::string::npos || equals + 1 == pair.size()) Reject("--map", "\"" + pair + "\" is not A=B");
-    map[pair.substr(0, equals)] = pair.substr(equals + 1);
-  }
-}
-
 void AddLoadGoals(CLI::App* command, LoadOptionsCli& options) {
   AddParsed(command, "--ttft", &ParseSpan, &options.ttft, "Goal of the first token (default 2s)", "TIME");
   AddParsed(command, "--tpot", &ParseSpan, &options.tpot, "Goal of each further token (default 100ms)", "TIME");

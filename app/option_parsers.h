@@ -5,7 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
@@ -45,6 +47,15 @@ inline absl::StatusOr<Duration> ParseSpan(absl::string_view text) {
   absl::StatusOr<Duration> span = seconds.ok() ? Duration::Seconds(*seconds) : ParseDuration(text);
   if (span.ok() && *span <= Duration()) return absl::InvalidArgumentError("must be above zero");
   return span;
+}
+
+// The pairs A=B of --map.
+inline void TakeMap(const std::vector<std::string>& pairs, std::map<std::string, std::string>& map) {
+  for (const std::string& pair : pairs) {
+    const size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals + 1 == pair.size()) Reject("--map", "\"" + pair + "\" is not A=B");
+    map[pair.substr(0, equals)] = pair.substr(equals + 1);
+  }
 }
 
 inline CLI::Validator Valid(auto parse, const char* form) {
