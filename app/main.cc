@@ -152,8 +152,9 @@ void AddLoad(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("load", "Replay a trace against OpenAI endpoints and measure at the client.");
   command->footer(
       "Example: penstock load --url http://127.0.0.1:8080 --trace trace.csv --model llama-3.1-8b --duration 60s");
-  CLI::Option* url = command->add_option("--url", options->url, "The endpoint")->check(Valid(&ParseEngineUrl, "URL"));
-  command->add_option("--direct", options->direct, "Engines, round robin")
+  CLI::Option* url =
+      command->add_option("--url", options->url, "The endpoint, by http:// only")->check(Valid(&ParseEngineUrl, "URL"));
+  command->add_option("--direct", options->direct, "Engines by http:// only, round robin")
       ->delimiter(',')
       ->check(Valid(&ParseEngineUrl, "URL,URL"))
       ->excludes(url);
