@@ -27,6 +27,7 @@
 #include "config/config.h"
 #include "config/text/addresses.h"
 #include "config/values/gpu_slice.h"
+#include "config/values/in_effect.h"
 
 namespace penstock {
 
@@ -148,7 +149,7 @@ int RunCheck(const CheckOptions& options) {
   if (std::string harm = HarmOfLog(config->log.path, *config); !harm.empty()) names.errors.push_back(std::move(harm));
   for (const std::string& error : names.errors) std::cerr << config_file << ": " << Harmless(error) << "\n";
   if (!names.errors.empty()) return 1;
-  std::cout << PrintConfig(*config) << std::flush;
+  std::cout << PrintConfig(InEffect(*config)) << std::flush;
   if (!std::cout) return 1;
   if (options.live && !AllWell(config_file, *config)) return 1;
   std::cerr << config_file << ": ok\n";

@@ -108,6 +108,7 @@ TEST_F(CommandLine, CheckPrintsTheEffectiveConfigurationThatChecksAgain) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out,
               AllOf(HasSubstr("listen: 127.0.0.1:8080"), HasSubstr("id: 127.0.0.1:8000"), Not(HasSubstr("hush"))));
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("fairness: none"), HasSubstr("queue: 10m"), HasSubstr("promote_after: 5m")));
   EXPECT_THAT(outcome.err, EndsWith("fleet.yaml: ok\n"));
   const Outcome again = Run("check --config " + File(outcome.out));
   EXPECT_EQ(again.code, 0) << again.err;
