@@ -41,10 +41,9 @@ inline absl::StatusOr<Tokens> ParseTokens(absl::string_view text) {
   return Tokens(*count);
 }
 
-// A duration with a unit, or plain seconds.
+// A duration above zero, with a unit as in a configuration.
 inline absl::StatusOr<Duration> ParseSpan(absl::string_view text) {
-  const absl::StatusOr<double> seconds = ParseNumber(text);
-  absl::StatusOr<Duration> span = seconds.ok() ? Duration::Seconds(*seconds) : ParseDuration(text);
+  absl::StatusOr<Duration> span = ParseDuration(text);
   if (span.ok() && *span <= Duration()) return absl::InvalidArgumentError("must be above zero");
   return span;
 }

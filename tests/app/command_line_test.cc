@@ -146,6 +146,7 @@ TEST_F(CommandLine, WrongUsageIsTwoAndSaysWhatIsWrong) {
       {"serve --replica h:1", "http://host:port"},
       {"serve --replica http://h:1 --listen 8080", "8080"},
       {"demo --duration x", "--duration"},
+      {"demo --duration 10", "needs a unit"},
       {"demo --duration 0s", "above zero"},
       {"engine --listen 127.0.0.1:0 --model m", "needs --gpu"},
       {"engine --listen 127.0.0.1:0 --model m --gpu h100 --kv-memory 18", "needs a unit"},
