@@ -40,7 +40,7 @@ void AddServe(CLI::App& app, Action& action) {
       ->excludes(config)
       ->allow_extra_args(false);
   command->callback([&action, options] {
-    if (options->config_file.empty() && options->replicas.empty()) Reject("serve", "needs --config or --replica");
+    if (options->config_file.empty() && options->replicas.empty()) Reject("", "needs --config or --replica");
     action = [options] { return RunServe(*options); };
   });
 }
@@ -50,10 +50,12 @@ void AddCheck(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("check", "Check a configuration and print what is in effect.");
   command->footer("Example: penstock check config/examples/smallest.yaml");
   command->add_option("--config,file", options->config_file, "Configuration file; the flag may be left out")
-      ->type_name("FILE")
-      ->required();
+      ->type_name("FILE");
   command->add_flag("--live", options->live, "Also ask every engine: is it reachable, known, and has it the models?");
-  command->callback([&action, options] { action = [options] { return RunCheck(*options); }; });
+  command->callback([&action, options] {
+    if (options->config_file.empty()) Reject("", "needs FILE or --config FILE");
+    action = [options] { return RunCheck(*options); };
+  });
 }
 
 void AddReference(CLI::App& app, Action& action) {
@@ -90,7 +92,7 @@ void CheckEngineOptions(const EngineOptions& options, const CLI::App& command) {
   const std::pair<const char*, const std::string*> needed[] = {
       {"--listen", &options.listen}, {"--model", &options.model}, {"--gpu", &options.gpu}};
   for (const auto& [name, value] : needed) {
-    if (value->empty()) Reject("engine", std::string("needs ") + name + ", or --config for a fleet");
+    if (value->empty()) Reject("", std::string("needs ") + name + ", or --config for a fleet");
   }
 }
 
@@ -171,7 +173,7 @@ void AddLoad(CLI::App& app, Action& action) {
   AddLoadHeaders(command, *options);
   AddLoadGoals(command, *options);
   command->callback([&action, options, pairs] {
-    if (options->url.empty() && options->direct.empty()) Reject("load", "needs --url or --direct");
+    if (options->url.empty() && options->direct.empty()) Reject("", "needs --url or --direct");
     TakeMap(*pairs, options->map);
     action = [options] { return RunLoad(*options); };
   });
@@ -269,7 +271,7 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == kDone ? kDone : kUsage;
+    return EndParsing(app, error) == kDone ? kDone : kUsage;
   }
   if (!action) {
     std::fputs(app.help().c_str(), stderr);

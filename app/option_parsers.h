@@ -18,7 +18,9 @@
 
 namespace penstock {
 
+// `option` may be empty: the fault is that of the whole command line.
 [[noreturn]] inline void Reject(const std::string& option, absl::string_view why) {
+  if (option.empty()) throw CLI::ValidationError(std::string(why));
   throw CLI::ValidationError(option, std::string(why));
 }
 
