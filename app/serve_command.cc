@@ -35,6 +35,10 @@ constexpr Duration kLongestStop = Duration::Seconds(10);
 constexpr Duration kHurriedStop = Duration::Seconds(3);
 constexpr int kRequestsWereCut = 3;
 
+std::string Counted(int64_t count, absl::string_view thing) {
+  return absl::StrCat(count, " ", thing, count == 1 ? "" : "s");
+}
+
 // The notices name the limits that the process does not have room for.
 struct Loaded {
   Config config;
@@ -63,9 +67,9 @@ absl::StatusOr<Loaded> LoadFor(const ServeOptions& options) {
 // A configuration that is taken may deserve warnings.
 void NoteWarnings(const Loaded& loaded, DecisionLog& log) {
   for (const std::string& notice : loaded.notices) log.Note(notice, LogLevel::kWarning);
-  for (const std::string& warning : Warnings(loaded.config)) log.Note("warning: " + warning, LogLevel::kWarning);
+  for (const std::string& warning : Warnings(loaded.config)) log.Note(warning, LogLevel::kWarning);
   for (const std::string& warning : CertificateWarnings(loaded.config, std::time(nullptr))) {
-    log.Note("warning: " + warning, LogLevel::kWarning);
+    log.Note(warning, LogLevel::kWarning);
   }
 }
 
@@ -166,7 +170,8 @@ absl::Status StartOrEnd(RouterServer& server) noexcept { return server.Start(); 
 
 void NoteStart(RouterServer& server, const Config& config) {
   const std::string listening = absl::StrCat("penstock listening on ", server.url());
-  server.log().Note(absl::StrCat("penstock ", PENSTOCK_VERSION, " starts with ", config.replicas.size(), " replicas"));
+  server.log().Note(absl::StrCat("penstock ", PENSTOCK_VERSION, " starts with ",
+                                 Counted(static_cast<int64_t>(config.replicas.size()), "replica")));
   server.log().Note(listening);
   if (!server.admin_address().empty()) server.log().Note("admin pages on " + server.admin_address());
   if (!config.log.path.empty()) Say(listening, LogLevel::kInfo, config.log.format);
@@ -196,11 +201,12 @@ int RunServe(const ServeOptions& options) {
   NoteStart(server, config);
   LiveConfig live(options, config, server, std::move(watch));
   Run(live, signals);
-  server.log().Note(absl::StrCat("draining, ", server.active_requests(), " requests to finish"));
+  server.log().Note(absl::StrCat("draining, ", Counted(server.active_requests(), "request"), " to finish"));
   const bool hurry = DrainUntil(server, live.config().limits.drain_timeout, signals);
   StopInTime(server, hurry ? kHurriedStop : kLongestStop, end);
   const int cut = server.cut_requests();
-  if (cut > 0) server.log().Note(absl::StrCat(cut, " requests were cut"), LogLevel::kWarning);
+  if (cut > 0)
+    server.log().Note(absl::StrCat(Counted(cut, "request"), cut == 1 ? " was cut" : " were cut"), LogLevel::kWarning);
   server.log().Note("penstock ends");
   return cut > 0 ? kRequestsWereCut : 0;
 }
