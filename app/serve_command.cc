@@ -77,8 +77,13 @@ void NoteWarnings(const Loaded& loaded, DecisionLog& log) {
 class LiveConfig {
  public:
   // `watch` knows the files as they were before they were read.
-  LiveConfig(const ServeOptions& options, const Config& config, RouterServer& server, FileWatch watch)
-      : options_(options), started_with_(config), config_(config), server_(server), watch_(std::move(watch)) {
+  LiveConfig(const ServeOptions& options, const Loaded& loaded, RouterServer& server, FileWatch watch)
+      : options_(options),
+        started_with_(loaded.config),
+        config_(loaded.config),
+        notices_(loaded.notices),
+        server_(server),
+        watch_(std::move(watch)) {
     watch_.Watch(config_.sources);
   }
 
@@ -91,6 +96,7 @@ class LiveConfig {
     absl::StatusOr<Loaded> fresh = LoadFor(options_);
     const absl::Status taken = fresh.ok() ? Take(fresh->config) : fresh.status();
     if (!taken.ok()) return server_.NoteBadReload(taken.message());
+    ForgetToldNotices(*fresh);
     NoteWarnings(*fresh, server_.log());
     config_ = std::move(fresh->config);
     watch_.Watch(config_.sources);
@@ -101,6 +107,14 @@ class LiveConfig {
   }
 
  private:
+  // The limits of the process hardly change: a notice comes once.
+  void ForgetToldNotices(Loaded& fresh) {
+    const std::vector<std::string> told = std::exchange(notices_, fresh.notices);
+    std::erase_if(fresh.notices, [&told](const std::string& notice) {
+      return std::find(told.begin(), told.end(), notice) != told.end();
+    });
+  }
+
   // The log stays where it was opened at the start.
   absl::Status Take(const Config& fresh) {
     absl::Status spared = SparesFiles(started_with_.log.path, fresh);
@@ -110,6 +124,7 @@ class LiveConfig {
   const ServeOptions& options_;
   const Config started_with_;
   Config config_;
+  std::vector<std::string> notices_;
   RouterServer& server_;
   FileWatch watch_;
 };
@@ -199,7 +214,7 @@ int RunServe(const ServeOptions& options) {
   if (const absl::Status started = StartOrEnd(server); !started.ok())
     return FailStart(&server, config.log, started.message());
   NoteStart(server, config);
-  LiveConfig live(options, config, server, std::move(watch));
+  LiveConfig live(options, *loaded, server, std::move(watch));
   Run(live, signals);
   server.log().Note(absl::StrCat("draining, ", Counted(server.active_requests(), "request"), " to finish"));
   const bool hurry = DrainUntil(server, live.config().limits.drain_timeout, signals);
