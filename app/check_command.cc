@@ -27,6 +27,7 @@
 #include "config/config.h"
 #include "config/text/addresses.h"
 #include "config/values/gpu_slice.h"
+#include "config/values/in_effect.h"
 
 namespace penstock {
 
@@ -96,7 +97,7 @@ std::optional<std::string> ClosedLog(const Config& config) {
   return absl::StrCat("log.path: ", path.string(), ": ", is_folder ? "it is a folder" : std::strerror(errno));
 }
 
-// The folder of the job store is there, or can be made in its parent.
+// The folder of the job store is there, or can be made in its parent. Warnings() tells of a file in its place.
 std::optional<std::string> ClosedStore(const Config& config) {
   std::filesystem::path path = config.state.path;
   if (path.empty()) return std::nullopt;
@@ -105,8 +106,8 @@ std::optional<std::string> ClosedStore(const Config& config) {
   const bool there = std::filesystem::exists(path, ignored);
   const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   const bool is_file = there && !std::filesystem::is_directory(path, ignored);
-  if (!is_file && access((there ? path : parent).c_str(), W_OK) == 0) return std::nullopt;
-  return absl::StrCat("state.path: ", path.string(), ": ", is_file ? "it is no folder" : std::strerror(errno));
+  if (is_file || access((there ? path : parent).c_str(), W_OK) == 0) return std::nullopt;
+  return absl::StrCat("state.path: ", path.string(), ": ", std::strerror(errno));
 }
 
 // Prints one line per engine.
@@ -148,7 +149,7 @@ int RunCheck(const CheckOptions& options) {
   if (std::string harm = HarmOfLog(config->log.path, *config); !harm.empty()) names.errors.push_back(std::move(harm));
   for (const std::string& error : names.errors) std::cerr << config_file << ": " << Harmless(error) << "\n";
   if (!names.errors.empty()) return 1;
-  std::cout << PrintConfig(*config) << std::flush;
+  std::cout << PrintConfig(InEffect(*config)) << std::flush;
   if (!std::cout) return 1;
   if (options.live && !AllWell(config_file, *config)) return 1;
   std::cerr << config_file << ": ok\n";

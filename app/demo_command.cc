@@ -19,6 +19,7 @@
 #include "app/top/terminal.h"
 #include "backends/transport/upstream.h"
 #include "base/clock.h"
+#include "bench/load/load_client.h"
 #include "config/config.h"
 
 namespace penstock {
@@ -103,6 +104,14 @@ std::string Farewell(const bench::DemoSnapshot& stats, Duration elapsed) {
       stats.tokens);
 }
 
+// Empty where the figures are those of the policies alone.
+std::string StallText(const bench::DemoSnapshot& stats) {
+  if (stats.longest_stall < bench::kSeriousStall) return "";
+  return absl::StrFormat(
+      "This machine is busy: the clients stood still for up to %.1f s, and times have that in them.\n",
+      stats.longest_stall.seconds());
+}
+
 // False when a signal came first, or the engines did not come up.
 bool WaitForEngines(const bench::DemoContest& contest, const sigset_t& signals) {
   const Instant limit = Now() + kStartLimit;
@@ -135,7 +144,7 @@ int RunDemo(const DemoOptions& options) {
   contest.End(kDrainLimit);
   std::cout << Farewell(contest.FirstStats(), elapsed) << '\n';
   if (const std::string rows = bench::ContestText(contest.Rows()); !rows.empty()) std::cout << rows << '\n';
-  std::cout << std::flush;
+  std::cout << StallText(contest.FirstStats()) << std::flush;
   return 0;
 }
 

@@ -121,6 +121,15 @@ int CodeOf(bench::Results results) {
   return 1;
 }
 
+// Whoever runs the client beside its engines may measure the machine.
+void WarnOfStall(const bench::LoadOutcome& outcome) {
+  if (outcome.longest_stall < bench::kSeriousStall) return;
+  absl::FPrintF(stderr,
+                "penstock load: warning: this client stood still for up to %.1f s: its machine is busy, and times have "
+                "that in them\n",
+                outcome.longest_stall.seconds());
+}
+
 // A model that the first target does not list is worth a word before the run; aliases may be served without a listing.
 void WarnOfModel(const bench::LoadClientOptions& options) {
   if (options.model.empty()) return;
@@ -153,6 +162,7 @@ int RunLoad(const LoadOptionsCli& cli) {
   absl::StatusOr<bench::LoadOutcome> outcome = bench::RunLoadClient(*trace, *options);
   line.Clear();
   if (!outcome.ok()) return Fail("load", outcome.status().message());
+  WarnOfStall(*outcome);
   if (interrupted) return PrintInterrupted(*std::move(outcome), *trace, cli.json);
   bench::Results results = bench::Summarise(outcome->records, trace->length);
   results.preemptions = outcome->preemptions;

@@ -40,7 +40,7 @@ void AddServe(CLI::App& app, Action& action) {
       ->excludes(config)
       ->allow_extra_args(false);
   command->callback([&action, options] {
-    if (options->config_file.empty() && options->replicas.empty()) Reject("serve", "needs --config or --replica");
+    if (options->config_file.empty() && options->replicas.empty()) Reject("", "needs --config or --replica");
     action = [options] { return RunServe(*options); };
   });
 }
@@ -50,10 +50,12 @@ void AddCheck(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("check", "Check a configuration and print what is in effect.");
   command->footer("Example: penstock check config/examples/smallest.yaml");
   command->add_option("--config,file", options->config_file, "Configuration file; the flag may be left out")
-      ->type_name("FILE")
-      ->required();
+      ->type_name("FILE");
   command->add_flag("--live", options->live, "Also ask every engine: is it reachable, known, and has it the models?");
-  command->callback([&action, options] { action = [options] { return RunCheck(*options); }; });
+  command->callback([&action, options] {
+    if (options->config_file.empty()) Reject("", "needs FILE or --config FILE");
+    action = [options] { return RunCheck(*options); };
+  });
 }
 
 void AddReference(CLI::App& app, Action& action) {
@@ -90,7 +92,7 @@ void CheckEngineOptions(const EngineOptions& options, const CLI::App& command) {
   const std::pair<const char*, const std::string*> needed[] = {
       {"--listen", &options.listen}, {"--model", &options.model}, {"--gpu", &options.gpu}};
   for (const auto& [name, value] : needed) {
-    if (value->empty()) Reject("engine", std::string("needs ") + name + ", or --config for a fleet");
+    if (value->empty()) Reject("", std::string("needs ") + name + ", or --config for a fleet");
   }
 }
 
@@ -128,14 +130,6 @@ void AddEngine(CLI::App& app, Action& action) {
   });
 }
 
-void TakeMap(const std::vector<std::string>& pairs, std::map<std::string, std::string>& map) {
-  for (const std::string& pair : pairs) {
-    const size_t equals = pair.find('=');
-    if (equals == std::string::npos || equals + 1 == pair.size()) Reject("--map", "\"" + pair + "\" is not A=B");
-    map[pair.substr(0, equals)] = pair.substr(equals + 1);
-  }
-}
-
 void AddLoadGoals(CLI::App* command, LoadOptionsCli& options) {
   AddParsed(command, "--ttft", &ParseSpan, &options.ttft, "Goal of the first token (default 2s)", "TIME");
   AddParsed(command, "--tpot", &ParseSpan, &options.tpot, "Goal of each further token (default 100ms)", "TIME");
@@ -160,8 +154,9 @@ void AddLoad(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("load", "Replay a trace against OpenAI endpoints and measure at the client.");
   command->footer(
       "Example: penstock load --url http://127.0.0.1:8080 --trace trace.csv --model llama-3.1-8b --duration 60s");
-  CLI::Option* url = command->add_option("--url", options->url, "The endpoint")->check(Valid(&ParseEngineUrl, "URL"));
-  command->add_option("--direct", options->direct, "Engines, round robin")
+  CLI::Option* url =
+      command->add_option("--url", options->url, "The endpoint, by http:// only")->check(Valid(&ParseEngineUrl, "URL"));
+  command->add_option("--direct", options->direct, "Engines by http:// only, round robin")
       ->delimiter(',')
       ->check(Valid(&ParseEngineUrl, "URL,URL"))
       ->excludes(url);
@@ -178,7 +173,7 @@ void AddLoad(CLI::App& app, Action& action) {
   AddLoadHeaders(command, *options);
   AddLoadGoals(command, *options);
   command->callback([&action, options, pairs] {
-    if (options->url.empty() && options->direct.empty()) Reject("load", "needs --url or --direct");
+    if (options->url.empty() && options->direct.empty()) Reject("", "needs --url or --direct");
     TakeMap(*pairs, options->map);
     action = [options] { return RunLoad(*options); };
   });
@@ -276,7 +271,7 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == kDone ? kDone : kUsage;
+    return EndParsing(app, error) == kDone ? kDone : kUsage;
   }
   if (!action) {
     std::fputs(app.help().c_str(), stderr);

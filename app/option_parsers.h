@@ -5,7 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
@@ -16,7 +18,9 @@
 
 namespace penstock {
 
+// `option` may be empty: the fault is that of the whole command line.
 [[noreturn]] inline void Reject(const std::string& option, absl::string_view why) {
+  if (option.empty()) throw CLI::ValidationError(std::string(why));
   throw CLI::ValidationError(option, std::string(why));
 }
 
@@ -39,12 +43,20 @@ inline absl::StatusOr<Tokens> ParseTokens(absl::string_view text) {
   return Tokens(*count);
 }
 
-// A duration with a unit, or plain seconds.
+// A duration above zero, with a unit as in a configuration.
 inline absl::StatusOr<Duration> ParseSpan(absl::string_view text) {
-  const absl::StatusOr<double> seconds = ParseNumber(text);
-  absl::StatusOr<Duration> span = seconds.ok() ? Duration::Seconds(*seconds) : ParseDuration(text);
+  absl::StatusOr<Duration> span = ParseDuration(text);
   if (span.ok() && *span <= Duration()) return absl::InvalidArgumentError("must be above zero");
   return span;
+}
+
+// The pairs A=B of --map.
+inline void TakeMap(const std::vector<std::string>& pairs, std::map<std::string, std::string>& map) {
+  for (const std::string& pair : pairs) {
+    const size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals + 1 == pair.size()) Reject("--map", "\"" + pair + "\" is not A=B");
+    map[pair.substr(0, equals)] = pair.substr(equals + 1);
+  }
 }
 
 inline CLI::Validator Valid(auto parse, const char* form) {

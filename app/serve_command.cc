@@ -35,6 +35,10 @@ constexpr Duration kLongestStop = Duration::Seconds(10);
 constexpr Duration kHurriedStop = Duration::Seconds(3);
 constexpr int kRequestsWereCut = 3;
 
+std::string Counted(int64_t count, absl::string_view thing) {
+  return absl::StrCat(count, " ", thing, count == 1 ? "" : "s");
+}
+
 // The notices name the limits that the process does not have room for.
 struct Loaded {
   Config config;
@@ -63,9 +67,9 @@ absl::StatusOr<Loaded> LoadFor(const ServeOptions& options) {
 // A configuration that is taken may deserve warnings.
 void NoteWarnings(const Loaded& loaded, DecisionLog& log) {
   for (const std::string& notice : loaded.notices) log.Note(notice, LogLevel::kWarning);
-  for (const std::string& warning : Warnings(loaded.config)) log.Note("warning: " + warning, LogLevel::kWarning);
+  for (const std::string& warning : Warnings(loaded.config)) log.Note(warning, LogLevel::kWarning);
   for (const std::string& warning : CertificateWarnings(loaded.config, std::time(nullptr))) {
-    log.Note("warning: " + warning, LogLevel::kWarning);
+    log.Note(warning, LogLevel::kWarning);
   }
 }
 
@@ -73,8 +77,13 @@ void NoteWarnings(const Loaded& loaded, DecisionLog& log) {
 class LiveConfig {
  public:
   // `watch` knows the files as they were before they were read.
-  LiveConfig(const ServeOptions& options, const Config& config, RouterServer& server, FileWatch watch)
-      : options_(options), started_with_(config), config_(config), server_(server), watch_(std::move(watch)) {
+  LiveConfig(const ServeOptions& options, const Loaded& loaded, RouterServer& server, FileWatch watch)
+      : options_(options),
+        started_with_(loaded.config),
+        config_(loaded.config),
+        notices_(loaded.notices),
+        server_(server),
+        watch_(std::move(watch)) {
     watch_.Watch(config_.sources);
   }
 
@@ -87,6 +96,7 @@ class LiveConfig {
     absl::StatusOr<Loaded> fresh = LoadFor(options_);
     const absl::Status taken = fresh.ok() ? Take(fresh->config) : fresh.status();
     if (!taken.ok()) return server_.NoteBadReload(taken.message());
+    ForgetToldNotices(*fresh);
     NoteWarnings(*fresh, server_.log());
     config_ = std::move(fresh->config);
     watch_.Watch(config_.sources);
@@ -97,6 +107,14 @@ class LiveConfig {
   }
 
  private:
+  // The limits of the process hardly change: a notice comes once.
+  void ForgetToldNotices(Loaded& fresh) {
+    const std::vector<std::string> told = std::exchange(notices_, fresh.notices);
+    std::erase_if(fresh.notices, [&told](const std::string& notice) {
+      return std::find(told.begin(), told.end(), notice) != told.end();
+    });
+  }
+
   // The log stays where it was opened at the start.
   absl::Status Take(const Config& fresh) {
     absl::Status spared = SparesFiles(started_with_.log.path, fresh);
@@ -106,6 +124,7 @@ class LiveConfig {
   const ServeOptions& options_;
   const Config started_with_;
   Config config_;
+  std::vector<std::string> notices_;
   RouterServer& server_;
   FileWatch watch_;
 };
@@ -166,7 +185,8 @@ absl::Status StartOrEnd(RouterServer& server) noexcept { return server.Start(); 
 
 void NoteStart(RouterServer& server, const Config& config) {
   const std::string listening = absl::StrCat("penstock listening on ", server.url());
-  server.log().Note(absl::StrCat("penstock ", PENSTOCK_VERSION, " starts with ", config.replicas.size(), " replicas"));
+  server.log().Note(absl::StrCat("penstock ", PENSTOCK_VERSION, " starts with ",
+                                 Counted(static_cast<int64_t>(config.replicas.size()), "replica")));
   server.log().Note(listening);
   if (!server.admin_address().empty()) server.log().Note("admin pages on " + server.admin_address());
   if (!config.log.path.empty()) Say(listening, LogLevel::kInfo, config.log.format);
@@ -194,13 +214,14 @@ int RunServe(const ServeOptions& options) {
   if (const absl::Status started = StartOrEnd(server); !started.ok())
     return FailStart(&server, config.log, started.message());
   NoteStart(server, config);
-  LiveConfig live(options, config, server, std::move(watch));
+  LiveConfig live(options, *loaded, server, std::move(watch));
   Run(live, signals);
-  server.log().Note(absl::StrCat("draining, ", server.active_requests(), " requests to finish"));
+  server.log().Note(absl::StrCat("draining, ", Counted(server.active_requests(), "request"), " to finish"));
   const bool hurry = DrainUntil(server, live.config().limits.drain_timeout, signals);
   StopInTime(server, hurry ? kHurriedStop : kLongestStop, end);
   const int cut = server.cut_requests();
-  if (cut > 0) server.log().Note(absl::StrCat(cut, " requests were cut"), LogLevel::kWarning);
+  if (cut > 0)
+    server.log().Note(absl::StrCat(Counted(cut, "request"), cut == 1 ? " was cut" : " were cut"), LogLevel::kWarning);
   server.log().Note("penstock ends");
   return cut > 0 ? kRequestsWereCut : 0;
 }

@@ -57,7 +57,7 @@ void AddHelp(CLI::App& app, std::function<int()>& action) {
   command->callback([&app, &action, name] {
     const std::vector<std::string> names = CommandNames(app);
     if (!name->empty() && std::find(names.begin(), names.end(), *name) == names.end()) {
-      Reject("help", absl::StrCat("unknown command \"", *name, "\"", SuggestionOf(*name, names)));
+      Reject("", absl::StrCat("unknown command \"", *name, "\"", SuggestionOf(*name, names)));
     }
     action = [&app, name] {
       // The root would print the help of the parsed command, which is this one.
@@ -79,6 +79,13 @@ std::string UsageError(const CLI::App& app, const CLI::Error& error) {
   std::string what = Unknown(command, is_root);
   if (what.empty()) what = error.what();
   return absl::StrCat(name, ": ", what, "\nRun `", name, " --help` for more.\n");
+}
+
+int EndParsing(const CLI::App& app, const CLI::ParseError& error) {
+  const bool hides = error.get_exit_code() == 0 && app.get_subcommands().empty() && !Unknown(app, true).empty();
+  if (!hides) return app.exit(error);
+  std::fputs(UsageError(app, error).c_str(), stderr);
+  return static_cast<int>(CLI::ExitCodes::ExtrasError);
 }
 
 CLI::Validator OneOf(const std::vector<std::string>& names) {

@@ -18,6 +18,10 @@ void AddHelp(CLI::App& app, std::function<int()>& action);
 // with the command that prints more.
 std::string UsageError(const CLI::App& app, const CLI::Error& error);
 
+// Ends a command line that is not taken or asks for help or the version, and returns the exit code. An unknown command
+// gets no help: it is the error.
+int EndParsing(const CLI::App& app, const CLI::ParseError& error);
+
 // Takes one of the names only; the error offers the nearest.
 CLI::Validator OneOf(const std::vector<std::string>& names);
 

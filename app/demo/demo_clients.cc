@@ -35,7 +35,9 @@ void DemoClients::Run(const std::string& url, size_t kind) {
     options.stop = &stop_;
     options.settled = [this](const RequestRecord& record) { stats_.OnSettled(record, Now() - start_); };
     // The only error is a target that cannot be resolved; an address always can.
-    if (!RunLoadClient(stream.trace, options).ok()) return;
+    const auto outcome = RunLoadClient(stream.trace, options);
+    if (!outcome.ok()) return;
+    stats_.OnStall(outcome->longest_stall);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "app/demo/demo_stats.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -30,6 +31,11 @@ void DemoStats::OnSettled(const RequestRecord& record, Duration now) {
   if (first && record.service_class == "interactive") ended.ttft = (*first - record.arrival).seconds();
   recent_.push_back(ended);
   while (recent_.front().at + kLatencyWindow < now) recent_.pop_front();
+}
+
+void DemoStats::OnStall(Duration longest) {
+  const std::lock_guard lock(mutex_);
+  totals_.longest_stall = std::max(totals_.longest_stall, longest);
 }
 
 DemoSnapshot DemoStats::Snapshot(Duration now) const {

@@ -22,6 +22,7 @@ struct DemoSnapshot {
   int64_t tokens = 0;                      // Delivered, by requests that ended.
   double active_per_s = 0;                 // Over the last ten seconds, by requests that ended then.
   double late_per_s = 0;
+  Duration longest_stall;             // As in LoadOutcome; known once the clients ended.
   std::optional<Percentiles> ttft_s;  // Interactive requests that ended in the last 30 s.
 
   int64_t RefusedCount() const;
@@ -32,6 +33,7 @@ class DemoStats {
  public:
   // `now` is on any clock that all calls share, and may not go back.
   void OnSettled(const RequestRecord& record, Duration now);
+  void OnStall(Duration longest);
   DemoSnapshot Snapshot(Duration now) const;
 
  private:

@@ -49,6 +49,7 @@ class LoadRun {
   std::vector<RequestRecord> TakeRecords() { return std::move(records_); }
   size_t sent() const { return static_cast<size_t>(progress_.sent); }
   Duration elapsed() const { return Now(); }
+  Duration longest_stall() const { return longest_stall_; }
 
  private:
   struct Reply {
@@ -81,6 +82,7 @@ class LoadRun {
   std::vector<RequestRecord> records_;
   std::vector<Endpoint> endpoints_;
   LoadProgress progress_;
+  Duration longest_stall_;
   bool all_sent_ = false;
   Clock::time_point start_;
 };
@@ -128,6 +130,7 @@ asio::awaitable<void> LoadRun::Watch() {
   while (true) {
     timer.expires_after(kWatchEvery);
     co_await timer.async_wait(kAwait);
+    longest_stall_ = std::max(longest_stall_, Duration::Nanoseconds((Clock::now() - timer.expiry()).count()));
     if (options_.stop != nullptr && *options_.stop) over_.cancel();
     progress_.elapsed = Now();
     if (options_.progress) options_.progress(progress_);
@@ -256,6 +259,7 @@ absl::StatusOr<LoadOutcome> RunLoadClient(const Trace& trace, const LoadClientOp
   LoadOutcome outcome;
   outcome.sent = run.sent();
   outcome.elapsed = run.elapsed();
+  outcome.longest_stall = run.longest_stall();
   outcome.records = run.TakeRecords();
   const std::optional<int64_t> after = SumPreemptions(options.targets);
   if (before && after) outcome.preemptions = std::max<int64_t>(0, *after - *before);

@@ -52,6 +52,9 @@ struct LoadClientOptions {
   const std::atomic<bool>* stop = nullptr;
 };
 
+// A thread of the client that is later than this spoils the figures.
+inline constexpr Duration kSeriousStall = Duration::Milliseconds(250);
+
 // The reason of records whose stream was still open when the run ended.
 inline constexpr char kUnfinished[] = "unfinished";
 // The reason of records whose client went away, as the trace says (`gone_after_s`).
@@ -62,6 +65,7 @@ struct LoadOutcome {
   std::optional<int64_t> preemptions;  // During the run, summed over the targets; nullopt: one does not report any.
   size_t sent = 0;                     // Requests that left: the first ones of the records.
   Duration elapsed;                    // The time of the run.
+  Duration longest_stall;              // The client's own thread was late by so much: this machine was busy.
 };
 
 // Runs the whole trace on the calling thread. Unavailable: a model name is needed and no target lists one. Requests

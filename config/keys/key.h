@@ -54,7 +54,7 @@ struct SectionDoc {
 struct TextForm {};         // No control characters.
 struct NameForm {};         // 1 to 256 characters without spaces: names become labels, headers and log fields.
 struct FilledTextForm {};   // Not empty.
-struct PathForm {};         // A path, relative to the working directory of the router.
+struct PathForm {};         // A path, not empty, relative to the working directory of the router.
 struct ListenForm {};       // HOST:PORT or unix:/PATH; port 0 takes a free one.
 struct EngineUrlForm {};    // http[s]://HOST[:PORT][/BASE] or unix:/PATH.
 struct HeaderNameForm {};   // Letters, digits, - and _.

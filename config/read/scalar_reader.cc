@@ -122,7 +122,9 @@ bool ReadValue(const MapReader& map, absl::string_view key, const TextForm&, std
 }
 
 bool ReadValue(const MapReader& map, absl::string_view key, const PathForm&, std::string* out) {
-  return ReadValue(map, key, TextForm{}, out);
+  if (!ReadValue(map, key, TextForm{}, out)) return false;
+  if (out->empty()) map.Fail(key, "must not be empty; leave the key out instead");
+  return true;
 }
 
 bool ReadValue(const MapReader& map, absl::string_view key, const NameForm&, std::string* out) {

@@ -43,6 +43,7 @@ Schema SchemaOf(const ProxiesForm&) {
 }
 Schema SchemaOf(const NameForm&) { return {{"type", "string"}, {"pattern", "^[^ ]{1,256}$"}}; }
 Schema SchemaOf(const FilledTextForm&) { return {{"type", "string"}, {"minLength", 1}}; }
+Schema SchemaOf(const PathForm&) { return {{"type", "string"}, {"minLength", 1}}; }
 Schema SchemaOf(const TextsForm&) { return Items({{"type", "string"}, {"minLength", 1}}); }
 Schema SchemaOf(const ApiKeysForm&) {
   Schema keys = Items({{"type", "string"}, {"minLength", 1}});

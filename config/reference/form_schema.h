@@ -19,6 +19,7 @@ Schema SchemaOf(const HeaderNamesForm&);
 Schema SchemaOf(const ProxiesForm&);
 Schema SchemaOf(const NameForm&);
 Schema SchemaOf(const FilledTextForm&);
+Schema SchemaOf(const PathForm&);
 Schema SchemaOf(const TextsForm&);
 Schema SchemaOf(const ApiKeysForm&);
 Schema SchemaOf(const TextMapForm&);

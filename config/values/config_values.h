@@ -275,7 +275,7 @@ struct Config {
   std::vector<ClassConfig> classes;  // The built-in classes, then further ones in the order of the file.
   std::vector<TenantConfig> tenants;
   std::string tenant_header;
-  std::optional<std::string> fairness;  // Left out: by DefaultFairness.
+  std::optional<std::string> fairness;  // Left out: FairnessInEffect (in_effect.h).
   std::string fairness_charge = "tokens";
   std::vector<std::string> relay_headers;
   std::vector<RouteConfig> routes;

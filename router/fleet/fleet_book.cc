@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "config/values/capacity.h"
+#include "config/values/in_effect.h"
 #include "router/core/contract/vacancy.h"
 #include "router/fleet/sleep_plan.h"
 #include "router/fleet/tenants.h"
@@ -91,10 +92,9 @@ ClassId TakeClasses(const Config& config, FreePlaces& free, Fleet& fleet) {
   ClassId by_default;
   uint32_t least = 0;
   for (const ClassConfig& given : config.classes) {
-    const ClassSpec spec{
-        given.name,    given.ttft,        given.tpot,
-        given.queue,   given.refuse_late, given.evictable,
-        given.parking, given.share,       given.promote_after.value_or(Duration::Seconds(given.queue.seconds() / 2))};
+    const ClassSpec spec{given.name,    given.ttft,        given.tpot,
+                         given.queue,   given.refuse_late, given.evictable,
+                         given.parking, given.share,       PromoteAfterInEffect(given)};
     const std::optional<ClassId> known = FindClass(fleet, given.name);
     const ClassId id = known ? *known : ClassId(FreePlaces::Take(free.classes, fleet.classes.size(), least));
     if (id.value() == fleet.classes.size()) fleet.classes.emplace_back();

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "config/keys/names.h"
+#include "config/values/in_effect.h"
 #include "config/values/key_digest.h"
 
 namespace penstock {
@@ -89,8 +90,7 @@ std::vector<TenantSpec> TenantSpecsOf(const Config& config) {
 }
 
 FairnessSpec FairnessOf(const Config& config) {
-  const bool named = !config.tenants.empty() || !config.tenant_header.empty();
-  const std::string mode = config.fairness.value_or(named ? "leads" : "none");
+  const std::string mode = FairnessInEffect(config);
   const auto place = [](const auto& names, absl::string_view name) {
     return static_cast<uint8_t>(std::find(names.begin(), names.end(), name) - names.begin());
   };

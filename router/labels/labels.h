@@ -130,7 +130,7 @@ enum class NodeScrape : uint8_t {
   kUnreachable,  // No connection, no answer, or no good status.
   kTimeout,      // It did not end in time.
   kTooLarge,     // The page, one of its lines, or its samples of rules are over their bound.
-  kGarbage,      // The page has no sample, or is cut.
+  kGarbage,      // The page has no sample of its kind, or is cut.
 };
 inline constexpr std::array<absl::string_view, 5> kNodeScrapeLabels = {"ok", "unreachable", "timeout", "too_large",
                                                                        "garbage"};

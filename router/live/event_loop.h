@@ -85,6 +85,7 @@ struct Edge {
   LineSampler store_lines;              // For lines about faults of the job store.
   LineSampler handover_lines;           // For lines about prompts that no prefill replica handed over.
   LineSampler unknown_lines;            // For lines about unknown models.
+  LineSampler rejected_lines;           // For lines about requests that an engine found bad.
   std::atomic<int> connections{0};
   std::atomic<int> requests{0};  // Being answered.
   std::atomic<int> cut{0};       // Requests that got an error because the router ends.

@@ -143,7 +143,11 @@ asio::awaitable<void> Ending::Failed(AttemptEnd end, NextStep step) {
   delivery_.StopKeepAlive();
   end.error->allowance = state_.allowance;
   co_await state_.client().Error(*end.error);
-  record_.OnFailure(*end.error);
+  if (rejected && !end.engine_at_fault) {
+    record_.OnRejection(*end.error);
+  } else {
+    record_.OnFailure(*end.error);
+  }
   record_.End(rejected                   ? RequestOutcome::kBadRequest
               : IsTurnedAway(*end.error) ? RequestOutcome::kRefused
                                          : RequestOutcome::kEngineError,

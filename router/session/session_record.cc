@@ -46,7 +46,7 @@ DecisionEntry SessionRecord::EntryOf(DecisionEntry::Kind kind) const {
   entry.kind = kind;
   entry.request_id = state_.request.id;
   entry.endpoint = std::string(TraitsOf(state_.request.endpoint).label);
-  entry.model = state_.facts().model;
+  entry.model = std::string(ModelNameIn(*state_.fleet, state_.facts().model));
   entry.service_class = state_.prepared.service_class.name;
   entry.tenant = state_.prepared.caller.name;
   const boost::asio::ip::address& client = state_.request.client_address;
@@ -187,7 +187,7 @@ void SessionRecord::OnAttemptEnd(const AttemptEnd& end) {
       result.error = LabelOf(end.engine_error);
       break;
     case AttemptEnd::Kind::kRejected:
-      result.error = "rejected";
+      result.error = kRejectedReason;
       break;
   }
   if (end.error != nullptr) result.message = end.error->message;
@@ -274,14 +274,19 @@ void SessionRecord::OnEngineError(const AttemptEnd& end) {
   LogError("attempt", LabelOf(end.engine_error), *end.error);
 }
 
-void SessionRecord::OnFailure(const ApiError& error) {
-  LogError("request", error.reason.empty() ? error.code : error.reason, error);
+void SessionRecord::OnRejection(const ApiError& error) {
+  if (error.bad_input) return state_.loop.edge().telemetry->OnBadInput(*error.bad_input);
+  const std::optional<int64_t> suppressed = state_.loop.edge().rejected_lines.Take(Now());
+  if (suppressed) LogError("request", error.reason, error, LogLevel::kWarning, *suppressed);
 }
 
-void SessionRecord::LogError(absl::string_view ended, absl::string_view reason, const ApiError& error) {
+void SessionRecord::LogError(absl::string_view ended, absl::string_view reason, const ApiError& error, LogLevel level,
+                             int64_t suppressed) {
   DecisionLog* log = LogFor(DecisionEntry::Kind::kError);
   if (log == nullptr) return;
   DecisionEntry entry = EntryOf(DecisionEntry::Kind::kError);
+  entry.level = level;
+  entry.suppressed = suppressed;
   entry.replica = state_.ReplicaName();
   entry.ended = std::string(ended);
   entry.reason = std::string(reason);

@@ -37,7 +37,12 @@ class SessionRecord {
   // An engine failed an attempt: counted too.
   void OnEngineError(const AttemptEnd& end);
   // The request ends with this error, after its last attempt.
-  void OnFailure(const ApiError& error);
+  void OnFailure(const ApiError& error) {
+    LogError("request", error.reason.empty() ? error.code : error.reason, error);
+  }
+  // The request ends because an engine found it bad. Anybody can send such requests, so the lines are sampled. A fault
+  // that the router itself found is counted only.
+  void OnRejection(const ApiError& error);
 
  private:
   // Null where nobody wants an entry of the kind.
@@ -50,7 +55,8 @@ class SessionRecord {
   void TraceForward(RequestTrace& trace);
   // Null: the request belongs to no trace.
   RequestTrace* trace() const { return state_.request.trace.get(); }
-  void LogError(absl::string_view ended, absl::string_view reason, const ApiError& error);
+  void LogError(absl::string_view ended, absl::string_view reason, const ApiError& error,
+                LogLevel level = LogLevel::kError, int64_t suppressed = 0);
 
   const SessionState& state_;
   Delivery& delivery_;

@@ -108,6 +108,7 @@ TEST_F(CommandLine, CheckPrintsTheEffectiveConfigurationThatChecksAgain) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out,
               AllOf(HasSubstr("listen: 127.0.0.1:8080"), HasSubstr("id: 127.0.0.1:8000"), Not(HasSubstr("hush"))));
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("fairness: none"), HasSubstr("queue: 10m"), HasSubstr("promote_after: 5m")));
   EXPECT_THAT(outcome.err, EndsWith("fleet.yaml: ok\n"));
   const Outcome again = Run("check --config " + File(outcome.out));
   EXPECT_EQ(again.code, 0) << again.err;
@@ -133,18 +134,20 @@ TEST_F(CommandLine, WrongUsageIsTwoAndSaysWhatIsWrong) {
       {"", "Subcommands:"},
       {"frobnicate", "penstock: unknown command \"frobnicate\""},
       {"chekc", "unknown command \"chekc\" (did you mean \"check\"?)"},
+      {"nosuch --help", "penstock: unknown command \"nosuch\""},
       {"help chekc", "unknown command \"chekc\" (did you mean \"check\"?)"},
       {"serve --confg a", "penstock serve: unknown option --confg (did you mean \"--config\"?)"},
       {"simulate --trce=t", "unknown option --trce (did you mean \"--trace\"?)"},
       {"reference metrcs", "unknown name \"metrcs\" (did you mean \"metrics\"?)"},
       {"check a b", "unexpected argument \"b\""},
-      {"check", "--config"},
+      {"check", "penstock check: needs FILE or --config FILE"},
       {"version extra", "extra"},
-      {"serve", "needs --config or --replica"},
+      {"serve", "penstock serve: needs --config or --replica"},
       {"serve --config a --replica http://h:1", "excludes"},
       {"serve --replica h:1", "http://host:port"},
       {"serve --replica http://h:1 --listen 8080", "8080"},
       {"demo --duration x", "--duration"},
+      {"demo --duration 10", "needs a unit"},
       {"demo --duration 0s", "above zero"},
       {"engine --listen 127.0.0.1:0 --model m", "needs --gpu"},
       {"engine --listen 127.0.0.1:0 --model m --gpu h100 --kv-memory 18", "needs a unit"},

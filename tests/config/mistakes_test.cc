@@ -37,6 +37,11 @@ TEST(Mistakes, AFileMayBeLongButNotEndless) {
   std::filesystem::remove(path);
 }
 
+TEST(Mistakes, AnEmptyPathIsNone) {
+  EXPECT_THAT(MessageOf(WithReplica("state: {path: \"\"}\n")), HasSubstr("state.path: must not be empty"));
+  EXPECT_THAT(MessageOf(WithReplica("log: {path: \"\"}\n")), HasSubstr("log.path: must not be empty"));
+}
+
 TEST(Mistakes, AKindThatNeedsItsMemoryGetsBothOffers) {
   EXPECT_THAT(MessageOf("gpus: [{id: g, kind: a100}]\n" + std::string(kReplicas)),
               HasSubstr("unknown name \"a100\" (did you mean \"a100-40\" or \"a100-80\"?)"));

@@ -1,4 +1,6 @@
 """Faults of engines: the client gets a clear error, the metric its kind, and the ledger its memory."""
+import json
+
 import pytest
 from processes import Engine, Router, free_port, wait_until
 from raw_http import chat, events, request_bytes, send
@@ -116,6 +118,25 @@ def test_an_error_of_a_shape_of_its_own(router, engine):
     answer = send(router.address, BODY)
     assert answer.status == 400
     assert "temperature is odd" in answer.json()["error"]["message"]
+
+
+def test_requests_that_an_engine_finds_bad_are_no_errors_and_do_not_fill_the_log(router, engine):
+    def lines():
+        return [json.loads(line) for line in router.log().splitlines() if "never so cold" in line]
+
+    def next_line_tells_all():
+        assert send(router.address, BODY).status == 400
+        left_out = sum(line.get("suppressed", 0) for line in lines())
+        return left_out > 0 and left_out + len(lines()) > 100
+
+    engine.script = http(400, {"error": {"message": "never so cold", "type": "BadRequestError", "code": 400}})
+    answers = [send(router.address, BODY) for _ in range(100)]
+    assert {(answer.status, answer.headers["x-penstock-reason"]) for answer in answers} == {(400, "rejected")}
+    router.wait_for_log("never so cold")
+    assert len(lines()) < 60
+    wait_until(next_line_tells_all, 20, router.log)
+    assert {(line["event"], line["level"], line["ended"], line["reason"]) for line in lines()} == {
+        ("error", "warning", "request", "rejected")}
 
 
 @pytest.mark.parametrize("request_data", [BODY, STREAM], ids=["whole", "streamed"])

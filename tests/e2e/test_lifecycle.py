@@ -134,7 +134,7 @@ def test_a_stream_that_outlives_the_drain_is_cut_with_exit_code_three(folder):
         assert router.process.wait(10) == 3, router.log()
         assert text.count(b'"error"') == 1 and b"shutting down" in text
         assert text.endswith(b"data: [DONE]\n\n\r\n0\r\n\r\n"), text[-300:]
-        assert "1 requests were cut" in router.log()
+        assert "1 request was cut" in router.log()
         wait_until(lambda: engine.running() == 0, 20, "the engine is told")
 
 

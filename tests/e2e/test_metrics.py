@@ -63,11 +63,16 @@ def test_every_metric_of_the_dashboard_that_needs_no_fault_is_there(served):
 def test_a_request_by_an_alias_counts_for_its_model(folder):
     with Engine(folder) as engine:
         config = replicas([engine]) + f"models: [{{name: {engine.model}, aliases: [chat]}}]\n"
+        config += "log: {access: true, all_decisions: true}\n"
         with Router(folder, [engine], config) as router:
             for model in ("chat", engine.model):
                 assert send(router.address, request_bytes(body=chat(model=model, max_tokens=2))).status == 200
             router.wait_for_count("penstock_requests_total", 2, model=engine.model, outcome="ok")
             assert router.metrics().sum("penstock_requests_total", model="other") == 0
+            router.wait_for_log('"forward"', '"end"', '"access"')
+            lines = [json.loads(line) for line in router.log().splitlines()]
+            assert {(line["event"], line["model"]) for line in lines if "model" in line} == {
+                (event, engine.model) for event in ("forward", "end", "access")}
 
 
 def test_tokens_and_outcomes_add_up(served):

@@ -102,6 +102,7 @@ TEST(AttemptEnd, AnEnginesOwnErrorIsSorted) {
   error.message = "bad temperature";
   EXPECT_EQ(EngineSaid(error, /*in_stream=*/false, /*resume_due=*/false).kind, AttemptEnd::Kind::kRejected);
   EXPECT_FALSE(EngineSaid(error, false, false).engine_at_fault);
+  EXPECT_EQ(EngineSaid(error, false, false).error->reason, "rejected");
   EXPECT_TRUE(EngineSaid(error, /*in_stream=*/true, false).engine_at_fault);
   const AttemptEnd due = EngineSaid(error, false, /*resume_due=*/true);
   EXPECT_EQ(due.kind, AttemptEnd::Kind::kFailed);

@@ -117,6 +117,22 @@ std::vector<SignalRule> RulesOf(const ExporterConfig& exporter) {
   return rules;
 }
 
+bool IsOfKind(const ExporterConfig& exporter, absl::string_view name) {
+  const auto rule = [name](const NodeRuleConfig& each) { return each.metric == name || each.over == name; };
+  if (std::any_of(exporter.rules.begin(), exporter.rules.end(), rule)) return true;
+  switch (exporter.kind) {
+    case ExporterKind::kNodeExporter:
+      return absl::StartsWith(name, "node_");
+    case ExporterKind::kDcgm:
+      return absl::StartsWith(name, "DCGM_");
+    case ExporterKind::kHami:
+      return absl::StartsWith(name, "hami_");
+    case ExporterKind::kPrometheus:
+      return true;
+  }
+  return true;
+}
+
 bool FitsLabel(absl::string_view pattern, absl::string_view value) {
   for (absl::string_view each : absl::StrSplit(pattern, '|')) {
     if (absl::ConsumeSuffix(&each, "*") ? absl::StartsWith(value, each) : value == each) return true;

@@ -20,6 +20,10 @@ struct SignalRule {
 // Without those that it disables.
 std::vector<SignalRule> RulesOf(const ExporterConfig& exporter);
 
+// True: an exporter of this kind has such metrics, or a rule of its file reads this one. A page without any is that of
+// another program.
+bool IsOfKind(const ExporterConfig& exporter, absl::string_view name);
+
 // True: the value is equal, begins as a pattern with a * at its end, or fits one of several with | between them.
 bool FitsLabel(absl::string_view pattern, absl::string_view value);
 

@@ -74,7 +74,7 @@ absl::StatusOr<EngineSpec> SpecOf(const Config& config, const ReplicaConfig& rep
     return absl::InvalidArgumentError(absl::StrCat("replica ", replica.id, ": ", what));
   };
   if (!replica.simulated) return missing("it is not simulated");
-  if (replica.model.empty()) return missing("a simulated replica needs a model");
+  if (replica.model.empty()) return missing("it needs a model: the shape gives the times of steps");
   const ModelShape* shape = ShapeOfModel(config, replica.model);
   if (shape == nullptr) return missing(absl::StrCat("the shape of model ", replica.model, " is unknown"));
   const std::optional<GpuKind> gpu = KindOf(config, replica);

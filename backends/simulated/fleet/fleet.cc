@@ -77,6 +77,12 @@ bool Chosen(const ReplicaConfig& replica, SimulatedFleet::Which which) {
   return which == SimulatedFleet::Which::kAll || (which == SimulatedFleet::Which::kWithUrl) != replica.url.empty();
 }
 
+absl::Status NobodyOf(SimulatedFleet::Which which) {
+  return absl::NotFoundError(which == SimulatedFleet::Which::kWithUrl
+                                 ? "no replica has both `simulated` and a `url`, the address of its engine"
+                                 : "no replica is simulated");
+}
+
 Sharing SharingOf(const Config& config, const std::string& id) {
   const GpuConfig* gpu = FindGpu(config, absl::string_view(id));
   return gpu != nullptr && gpu->sharing == GpuSharing::kMps ? Sharing::kMps : Sharing::kTimeSlicing;
@@ -198,7 +204,7 @@ absl::StatusOr<std::unique_ptr<SimulatedFleet>> SimulatedFleet::Create(const Con
   for (const ReplicaConfig& replica : config.replicas) {
     if (Chosen(replica, which)) replicas.push_back(&replica);
   }
-  if (replicas.empty()) return absl::NotFoundError("no simulated replica to run");
+  if (replicas.empty()) return NobodyOf(which);
   std::unique_ptr<SimulatedFleet> fleet(new SimulatedFleet());
   fleet->engines_.resize(replicas.size());
   fleet->listeners_.resize(replicas.size());

@@ -27,8 +27,8 @@ void ElasticKeeper::Stop() {
   timer_.cancel();
 }
 
-void ElasticKeeper::Log(ReplicaId replica, std::string message) const {
-  LogNotice(control_.edge(), book_.replica_config(replica).id, std::move(message));
+void ElasticKeeper::Log(ReplicaId replica, std::string message, LogLevel level) const {
+  LogNotice(control_.edge(), book_.replica_config(replica).id, std::move(message), level);
 }
 
 void ElasticKeeper::Look() {
@@ -61,7 +61,9 @@ void ElasticKeeper::LookAt(ReplicaId replica, Segment& segment) {
   const bool news = segment.last != read.fault;
   segment.last = read.fault;
   if (read.fault != SegmentFault::kNone) {
-    if (news) Log(replica, absl::StrCat("segment ", segment.path, " cannot be read: ", read.message));
+    if (news) {
+      Log(replica, absl::StrCat("segment ", segment.path, " cannot be read: ", read.message), LogLevel::kWarning);
+    }
     return;
   }
   if (news) Log(replica, absl::StrCat("segment is read: limit ", read.values.limit.value(), " bytes"));
@@ -86,8 +88,10 @@ void ElasticKeeper::Write(ReplicaId replica, Segment& segment) {
   }
   if (Now() - segment.ordered_at < kShareReadBack) return;
   segment.order.reset();
-  Log(replica, absl::StrCat("limit ", limit.value(), " could not be written: ", wrote.message,
-                            "; the router leaves it alone for a while"));
+  Log(replica,
+      absl::StrCat("limit ", limit.value(), " could not be written: ", wrote.message,
+                   "; the router leaves it alone for a while"),
+      LogLevel::kWarning);
 }
 
 void ElasticKeeper::OnOrder(const SetShare& order) {

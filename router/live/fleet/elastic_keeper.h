@@ -42,7 +42,7 @@ class ElasticKeeper {
   void Look();
   void LookAt(ReplicaId replica, Segment& segment);
   void Write(ReplicaId replica, Segment& segment);
-  void Log(ReplicaId replica, std::string message) const;
+  void Log(ReplicaId replica, std::string message, LogLevel level = LogLevel::kInfo) const;
 
   EventLoop& control_;
   const FleetBook& book_;

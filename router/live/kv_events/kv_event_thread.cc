@@ -17,6 +17,8 @@ namespace {
 constexpr Duration kTurn = Duration::Milliseconds(20);
 constexpr Duration kLongestRest = Duration::Seconds(1);
 constexpr Duration kCountEvery = Duration::Milliseconds(500);
+// An address that has not connected by then is worth a warning.
+constexpr Duration kPatience = Duration::Seconds(5);
 constexpr int kReplayedPerTurn = 4 * KvEventThread::kPerTurn;
 
 std::optional<KvBatch> BatchOf(const EventMessage& message) {
@@ -36,7 +38,8 @@ struct KvEventThread::Followed {
   EventStream stream;
   CacheFollower follower;
   FollowerCounts counted;
-  FollowerCounts told;  // As of the last line of the log.
+  FollowerCounts told;                   // As of the last line of the log.
+  std::optional<Instant> unheard_since;  // Empty: it connected once, or the log has the warning.
 };
 
 KvEventThread::KvEventThread(Edge& edge, RunTap& tap) : edge_(edge), tap_(tap) {}
@@ -111,11 +114,13 @@ void KvEventThread::TakeSources(Sockets& sockets) {
     }
     auto stream = EventStream::Open(sockets.context, source.events, source.replay);
     if (!stream.ok()) {
-      if (edge_.log != nullptr) edge_.log->Note(absl::StrCat("kv_events: ", stream.status().message()));
+      if (edge_.log != nullptr)
+        edge_.log->Note(absl::StrCat("kv_events: ", stream.status().message()), LogLevel::kWarning);
       continue;
     }
     CacheFollower follower(source.replica, edge_.pseudonym, stream->can_replay());
-    followed_.push_back(std::make_unique<Followed>(Followed{source, *std::move(stream), std::move(follower), {}, {}}));
+    followed_.push_back(
+        std::make_unique<Followed>(Followed{source, *std::move(stream), std::move(follower), {}, {}, Now()}));
     metrics.Add(source.name, {}, {});
   }
   for (const auto& gone : before) {
@@ -162,11 +167,12 @@ bool KvEventThread::Read(Followed& followed, Instant now) {
   switch (followed.stream.TakeChange()) {
     case EventStream::Change::kConnected:
       followed.follower.OnConnected();
+      followed.unheard_since.reset();
       Log(followed, "events of the cache are connected");
       break;
     case EventStream::Change::kDisconnected:
       followed.follower.OnDisconnected();
-      Log(followed, "events of the cache are gone: its index is an estimate again");
+      Log(followed, "events of the cache are gone: its index is an estimate again", LogLevel::kWarning);
       break;
     case EventStream::Change::kEndless:
       followed.follower.OnGarbage();
@@ -175,6 +181,13 @@ bool KvEventThread::Read(Followed& followed, Instant now) {
       break;
     case EventStream::Change::kNone:
       break;
+  }
+  if (followed.unheard_since && now - *followed.unheard_since > kPatience) {
+    followed.unheard_since.reset();
+    Log(followed,
+        absl::StrCat("events of the cache: ", followed.source.events,
+                     " does not connect; the router goes on trying, and its index is an estimate"),
+        LogLevel::kWarning);
   }
   followed.stream.KeepConnected(now);
   bool more = ReadReplay(followed, now);
@@ -216,11 +229,12 @@ void KvEventThread::Count(Followed& followed) {
   followed.told = counts;
 }
 
-void KvEventThread::Log(const Followed& followed, const std::string& message) {
+void KvEventThread::Log(const Followed& followed, const std::string& message, LogLevel level) {
   if (edge_.log == nullptr) return;
   const auto suppressed = lines_.Take(Now());
   if (!suppressed) return;
   DecisionEntry entry;
+  entry.level = level;
   entry.suppressed = *suppressed;
   entry.replica = followed.source.name;
   entry.message = message;

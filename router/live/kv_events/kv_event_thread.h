@@ -62,7 +62,7 @@ class KvEventThread {
   bool ReadReplay(Followed& followed, Instant now);
   void Tell(Followed& followed, Instant now);
   void Count(Followed& followed);
-  void Log(const Followed& followed, const std::string& message);
+  void Log(const Followed& followed, const std::string& message, LogLevel level = LogLevel::kInfo);
 
   Edge& edge_;
   RunTap& tap_;

@@ -49,11 +49,11 @@ NodeScrape ResultOf(const absl::Status& status) {
   return absl::IsDataLoss(status) ? NodeScrape::kGarbage : NodeScrape::kUnreachable;
 }
 
-// The samples of whole lines. False: too many.
-bool TakeLines(absl::string_view lines, ExporterWatch& watch, int64_t& samples) {
+// The samples of whole lines; those of the exporter's kind are counted. False: too many.
+bool TakeLines(absl::string_view lines, const ExporterConfig& config, ExporterWatch& watch, int64_t& samples) {
   MetricsReader reader(lines);
   while (const std::optional<MetricSample> sample = reader.Next()) {
-    samples += IsMetricName(sample->name) ? 1 : 0;
+    samples += IsMetricName(sample->name) && IsOfKind(config, sample->name) ? 1 : 0;
     if (!watch.Take(*sample)) return false;
   }
   return true;
@@ -94,11 +94,21 @@ void NodeKeeper::Stop() {
   readers_.clear();
 }
 
-void NodeKeeper::Log(const Reader& reader, absl::string_view message) const {
+void NodeKeeper::LogResult(const Reader& reader, NodeScrape result) const {
+  if (result == NodeScrape::kOk) return Log(reader, "is read");
+  const bool strange = result == NodeScrape::kGarbage;
+  Log(reader,
+      absl::StrCat("cannot be read: ", LabelOf(result),
+                   strange ? ": the page has no sample of this kind, or is cut" : ""),
+      LogLevel::kWarning);
+}
+
+void NodeKeeper::Log(const Reader& reader, absl::string_view message, LogLevel level) const {
   if (control_.edge().log == nullptr) return;
   const auto suppressed = lines_.Take(Now());
   if (!suppressed) return;
   DecisionEntry entry;
+  entry.level = level;
   entry.suppressed = *suppressed;
   entry.message =
       absl::StrCat("node ", reader.node, ", ", kExporterNames[static_cast<size_t>(reader.config.kind)], " ", message);
@@ -208,7 +218,7 @@ asio::awaitable<void> NodeKeeper::Read(std::shared_ptr<Reader> reader) {
       if (reader->stopped) break;
       control.edge().telemetry->engines().OnNodeScrape(
           reader->node, kExporterNames[static_cast<size_t>(reader->config.kind)], result, reader->watch.IsStale(Now()));
-      if (reader->last != result) Log(*reader, absl::StrCat("is read: ", LabelOf(result)));
+      if (reader->last != result) LogResult(*reader, result);
       reader->last = result;
       for (const std::string& news : reader->watch.TakeNews()) Log(*reader, news);
     }
@@ -234,7 +244,9 @@ asio::awaitable<NodeScrape> NodeKeeper::ReadPage(Reader& reader) {
   reader.watch.Begin();
   PageLines page;
   int64_t samples = 0;
-  const auto take = [&reader, &samples](absl::string_view lines) { return TakeLines(lines, reader.watch, samples); };
+  const auto take = [&reader, &samples](absl::string_view lines) {
+    return TakeLines(lines, reader.config, reader.watch, samples);
+  };
   while (true) {
     if (Now() >= deadline) co_return NodeScrape::kTimeout;
     auto piece = co_await exchange->ReadSome(left());

@@ -43,7 +43,8 @@ class NodeKeeper {
   void Tick();
   void Report(bool repeat);
   NodeEffects EffectsOn(ReplicaId replica, Instant now) const;
-  void Log(const Reader& reader, absl::string_view message) const;
+  void LogResult(const Reader& reader, NodeScrape result) const;
+  void Log(const Reader& reader, absl::string_view message, LogLevel level = LogLevel::kInfo) const;
   boost::asio::awaitable<void> Read(std::shared_ptr<Reader> reader);
   boost::asio::awaitable<NodeScrape> ReadPage(Reader& reader);
 

@@ -73,6 +73,8 @@ AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due)
     end.kind = AttemptEnd::Kind::kRejected;
     end.engine_at_fault = in_stream;
     end.denied = DeniesModel(error);
+    // The context has a label of its own.
+    if (!in_stream && end.error->reason == LabelOf(end.engine_error)) end.error->reason = std::string(kRejectedReason);
     return end;
   } else {
     end.hopeless = !server_error || end.error->status == http_status::kNotImplemented;

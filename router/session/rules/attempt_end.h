@@ -13,6 +13,9 @@
 
 namespace penstock {
 
+// The reason of a request that an engine found bad.
+inline constexpr absl::string_view kRejectedReason = "rejected";
+
 struct AttemptEnd {
   enum class Kind : uint8_t {
     kFinished,

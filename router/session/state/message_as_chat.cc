@@ -19,8 +19,7 @@ anthropic::ChatOrder OrderOf(const SessionState& state, const SpliceOrder& order
   return chat;
 }
 
-AttemptEnd Untranslatable(const SessionState& state, const ApiError& error) {
-  if (error.bad_input) state.loop.edge().telemetry->OnBadInput(*error.bad_input);
+AttemptEnd Untranslatable(const ApiError& error) {
   AttemptEnd end = EndedBy(AttemptEnd::Kind::kRejected);
   end.error = std::make_unique<ApiError>(error);
   return end;
@@ -53,7 +52,7 @@ asio::awaitable<std::optional<AttemptEnd>> MessageAsChat::Plan() {
     co_await LetOthersRun(state_.loop.io());
     if (state_.client().gone()) co_return EndedBy(AttemptEnd::Kind::kClientGone);
   }
-  if (chat_.error()) co_return Untranslatable(state_, *chat_.error());
+  if (chat_.error()) co_return Untranslatable(*chat_.error());
   if (!memory_.Hold(chat_.size())) co_return NoRoomForAnswer(state_);
   co_return std::nullopt;
 }

@@ -23,6 +23,17 @@ TEST(SignalRules, AnXidOfOneMigInstanceClosesThatSliceOnly) {
   EXPECT_TRUE(watch.EffectsOn({.number = "0", .instance = "1"}, At(5)).closed) << "the whole device";
 }
 
+TEST(SignalRules, AKindKnowsItsMetricsAndThoseOfItsFile) {
+  EXPECT_TRUE(IsOfKind(OfKind(ExporterKind::kDcgm), "DCGM_FI_DEV_GPU_TEMP"));
+  EXPECT_FALSE(IsOfKind(OfKind(ExporterKind::kDcgm), "node_load1"));
+  EXPECT_TRUE(IsOfKind(NodeExporter(), "node_load1"));
+  EXPECT_TRUE(IsOfKind(OfKind(ExporterKind::kPrometheus), "anything"));
+  ExporterConfig own = OfKind(ExporterKind::kHami);
+  own.rules = {Hot()};
+  EXPECT_TRUE(IsOfKind(own, "temperature"));
+  EXPECT_FALSE(IsOfKind(own, "temperatures"));
+}
+
 TEST(SignalRules, RowsOfGpuMemoryThatCannotBeReplacedCloseTheGpu) {
   ExporterWatch watch(OfKind(ExporterKind::kDcgm));
   Read(watch, "DCGM_FI_DEV_ROW_REMAP_FAILURE{gpu=\"0\"} 1\nDCGM_FI_DEV_ROW_REMAP_FAILURE{gpu=\"1\"} 0\n", 0);

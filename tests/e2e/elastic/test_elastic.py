@@ -124,6 +124,8 @@ def test_a_router_starts_without_the_files(folder, engines, segments):
     with Router(folder, config=config(engines, segments)) as router:
         wait_until(lambda: ask(router) == 200, 20, "it serves")
         assert not router.metrics().has("penstock_elastic_limit_bytes")
+        warnings = [line for line in router.log().splitlines() if '"level":"warning"' in line]
+        assert sum("cannot be read" in line for line in warnings) == len(segments)
         Segment(segments["b"].path, 2 * GB)
         router.wait_for_count("penstock_pool_capacity_bytes", 2 * GB, pool="b")
 

@@ -56,6 +56,15 @@ def start(folder, keys):
     return FleetEngines(folder, "replicas:\n" + ENGINE.format(events=keys))
 
 
+def test_an_address_without_a_publisher_is_named_once(folder):
+    at = ports()
+    with start(folder, "") as engines, Router(folder, config=router_config(engines, events(at))) as router:
+        router.wait_for_log(f"tcp://127.0.0.1:{at} does not connect")
+        ask(router.address, "first")
+        warned = [line for line in router.log().splitlines() if "does not connect" in line]
+        assert len(warned) == 1 and '"level":"warning"' in warned[0] and '"replica":"a"' in warned[0]
+
+
 def test_what_others_evict_is_known_to_the_router(folder):
     at = ports()
     with start(folder, events(at)) as engines, Router(folder, config=router_config(engines, events(at))) as router:

@@ -3,6 +3,7 @@ import http.client
 import json
 import os
 import resource
+import signal
 import socket
 import subprocess
 
@@ -29,7 +30,7 @@ def config(engine, limits=""):
 
 
 def log_of_start(folder, engine, soft, hard):
-    """The log of a router that starts with these descriptor limits, until it listens."""
+    """The log of a router that starts with these descriptor limits and reloads its file once."""
     port = free_port()
     path, log = folder / f"limited-{port}.yml", folder / f"limited-{port}.log"
     path.write_text(f"listen: 127.0.0.1:{port}\n{config(engine)}")
@@ -40,6 +41,8 @@ def log_of_start(folder, engine, soft, hard):
         wait_until(lambda: "listening" in log.read_text(), 20, log.read_text)
         soft_now, _ = resource.prlimit(router.pid, resource.RLIMIT_NOFILE)
         assert soft_now == hard, "the soft limit is raised"
+        router.send_signal(signal.SIGHUP)
+        wait_until(lambda: "configuration reloaded" in log.read_text(), 20, log.read_text)
     finally:
         router.terminate()
         assert router.wait(10) == 0
@@ -49,6 +52,7 @@ def log_of_start(folder, engine, soft, hard):
 def test_the_limit_of_connections_fits_the_descriptors_and_a_notice_says_so(folder, engine):
     text = log_of_start(folder, engine, 256, 1000)
     assert "limits.max_connections is 65536, but 1000 descriptors (ulimit -n) allow 402" in text, text
+    assert text.count("limits.max_connections is") == 1, "a reload does not say it again"
 
 
 def test_idle_connections_make_room_when_descriptors_are_few(folder, engine):

@@ -32,5 +32,5 @@ def test_a_client_that_reads_none_of_its_answers_does_not_hold_a_drain(folder, p
             began = time.monotonic()
             assert router.stop() == 3, router.log()
             assert time.monotonic() - began < 3.5
-        assert "draining, 1 requests to finish" in router.log()
-        assert "1 requests were cut" in router.log()
+        assert "draining, 1 request to finish" in router.log()
+        assert "1 request was cut" in router.log()

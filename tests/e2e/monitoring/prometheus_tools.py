@@ -22,11 +22,16 @@ def tool(name):
     return shutil.which(name) or (str(TOOLS / name) if (TOOLS / name).exists() else None)
 
 
+def reference_kinds():
+    """(name, kind) of every metric of the reference."""
+    text = subprocess.run([BINARY, "reference", "metrics"], capture_output=True, text=True, check=True, timeout=30).stdout
+    return re.findall(r"^\| `(penstock_\w+)` \| (\w+) ", text, re.MULTILINE)
+
+
 def reference_names():
     """Every metric of the reference, with the series that a histogram has."""
-    text = subprocess.run([BINARY, "reference", "metrics"], capture_output=True, text=True, check=True, timeout=30).stdout
     names = set()
-    for name, kind in re.findall(r"^\| `(penstock_\w+)` \| (\w+) ", text, re.MULTILINE):
+    for name, kind in reference_kinds():
         names |= {f"{name}_bucket", f"{name}_sum", f"{name}_count"} if kind == "histogram" else {name}
     assert len(names) > 80
     return names

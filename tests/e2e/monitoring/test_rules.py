@@ -9,7 +9,7 @@ import pytest
 sys.path.insert(0, os.path.dirname(__file__))
 
 from processes import ROOT  # noqa: E402
-from prometheus_tools import RULES, RULES_TEST, metrics_in, reference_names, rules, tool  # noqa: E402
+from prometheus_tools import DASHBOARD, RULES, RULES_TEST, metrics_in, reference_kinds, reference_names, rules, tool  # noqa: E402
 
 needs_promtool = pytest.mark.skipif(not tool("promtool"), reason="promtool is not installed")
 ALERTS = [name for kind, name, _ in rules() if kind == "alert"]
@@ -28,6 +28,13 @@ def test_every_metric_of_the_rules_exists():
     for _, name, text in rules():
         without_annotations = text.split("annotations:")[0]
         assert metrics_in(without_annotations) <= known, name
+
+
+def test_no_gauge_is_read_as_a_counter():
+    gauges = {name for name, kind in reference_kinds() if kind == "gauge"}
+    for path in (RULES, DASHBOARD):
+        counted = re.findall(r"\b(?:rate|irate|increase)\((penstock_\w+)", path.read_text())
+        assert counted and not gauges & set(counted), path.name
 
 
 def test_every_recorded_name_that_a_rule_reads_is_recorded():

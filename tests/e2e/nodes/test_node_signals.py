@@ -107,7 +107,7 @@ def labels(handler):
 
 @pytest.mark.parametrize(
     ("page", "result"),
-    [(html, "garbage"), (hundred_megabytes, "too_large"), (drip, "timeout"), (hang, "timeout"), (labels, "too_large")],
+    [(html, "garbage"), (b"other_metric 1\n", "garbage"), (hundred_megabytes, "too_large"), (drip, "timeout"), (hang, "timeout"), (labels, "too_large")],
 )
 def test_a_hostile_exporter_has_no_effect_and_stops_no_request(folder, page, result):
     # A reading lasts `every` at most. A slow machine needs long for the bytes of a page that is too large.
@@ -118,6 +118,7 @@ def test_a_hostile_exporter_has_no_effect_and_stops_no_request(folder, page, res
             ask(router)
         assert derate(router) == 1
         assert router.metrics().sum("penstock_node_stale", node="node1") == 1
+        router.wait_for_log(f"cannot be read: {result}")
 
 
 def test_values_that_are_no_numbers_have_no_effect(folder):

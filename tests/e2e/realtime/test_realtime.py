@@ -207,7 +207,7 @@ def test_a_terminated_router_ends_its_sockets_and_counts_them_as_cut(folder, voi
         with pytest.raises(ConnectionClosed):
             client.recv(timeout=20)
     assert router.process.wait(20) == 3, router.log()
-    assert "1 requests were cut" in router.log()
+    assert "1 request was cut" in router.log()
     wait_until(lambda: voice.open == 0, 20, "the engine still has the connection")
 
 
