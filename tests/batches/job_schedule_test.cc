@@ -254,5 +254,16 @@ TEST_F(JobScheduleTest, OnlySoManyBatchesHaveLinesInMemory) {
   EXPECT_EQ(claimed, JobSchedule::kMostLoaded);
 }
 
+// The end of the router takes a job out while its claim is at the store.
+TEST_F(JobScheduleTest, AClaimThatEndsBehindItsJobChangesNothing) {
+  for (const bool claimed : {true, false}) {
+    schedule.Put(kFirst, JobOf(1, 100));
+    schedule.OnClaim(kFirst);
+    schedule.Remove(kFirst);
+    claimed ? schedule.OnClaimed(kFirst, true) : schedule.OnClaimFailed(kFirst, kStart, Duration::Seconds(1));
+    EXPECT_FALSE(schedule.Has(kFirst));
+  }
+}
+
 }  // namespace
 }  // namespace penstock::jobs

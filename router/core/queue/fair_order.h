@@ -5,9 +5,9 @@
 // before are paid for and stand in front of all, by place. Without shares (FairnessMode::kNone), all
 // are one tenant and no service is counted.
 //
-// The lead of others over a waiting tenant falls while it gets nothing. With kMostLead alone, its first request could
-// wait for longer than its TTFT goal until a pool has drained for it. For a tenant of many waiting requests it stays:
-// that one is behind because it sends more than its share.
+// Others may be ahead of a waiting tenant by less and less while it gets nothing. With kMostLead alone, its first
+// request could wait for longer than its TTFT goal until a pool has drained for it. For a tenant of many waiting
+// requests it stays: that one is behind because it sends more than its share.
 //
 // Invariant: a request stands in one list of the order from Insert to Erase; a tenant with a list waits in the ledger.
 // Owned by Lane. Insert and Erase are O(log n); an enumeration costs O(log tenants) per request.
