@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <mutex>
 #include <string>
 
@@ -189,6 +190,52 @@ TEST(BatchRunner, AnotherRouterGoesOnWhereTheFirstOneStopped) {
   EXPECT_EQ(ended.counts, (LineCounts{60, 60, 0}));
   EXPECT_EQ(job.Rows(ended.output_file_id).size(), 60U);
 }
+
+// A router that ends while the store reads lines, which then gives them or fails.
+class ReadsAtTheEnd : public testing::TestWithParam<bool> {};
+
+TEST_P(ReadsAtTheEnd, TheBatchWaitsForThemAndItsLinesRunAgain) {
+  const bool fails = GetParam();
+  Latch answer, busy, read;
+  ScriptedEngine engine([&](EngineCall& call) {
+    answer.Wait();
+    call.Answer(200, kWholeAnswer);
+  });
+  const StoreFolder folder;
+  BatchKey key;
+  {
+    JobWorld job(folder, engine);
+    key = job.Begin(LinesUpTo(700)).key;
+    ASSERT_TRUE(Eventually([&] { return engine.calls() == 64; }));
+    std::future<void> store = std::async(std::launch::async, [&] {
+      job.InStore([&](JobStore& store) {
+        busy.Set();
+        read.Wait();
+        if (fails) store.SetLimits({.max_bytes_per_tenant = Bytes(1)});
+        return true;
+      });
+    });
+    ASSERT_TRUE(busy.Wait());
+    answer.Set();
+    // All lines at hand have run, so the next ones are asked for.
+    const auto idle = [&] { return engine.calls() % LineFlow::kClaimLines == 0 && job.world.edge().requests == 0; };
+    ASSERT_TRUE(Eventually(idle));
+    job.Drain();
+    job.world.Call([] {});
+    job.world.Call([] {});
+    read.Set();
+    store.get();
+    // The loop hears of the read before it ends.
+    (void)job.Find(key);
+    job.world.Call([] {});
+  }
+  JobWorld job(folder, engine);
+  const Batch ended = job.AwaitEnd(key);
+  EXPECT_EQ(ended.counts, (LineCounts{700, 700, 0}));
+  EXPECT_EQ(job.Rows(ended.output_file_id).size(), 700U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ends, ReadsAtTheEnd, testing::Bool());
 
 }  // namespace
 }  // namespace penstock::jobs

@@ -226,7 +226,7 @@ asio::awaitable<void> BatchRunner::RunLines(JobPointer job) {
     bool left = !stopping_ && (HasExpired(*job) || !job->faults.too_large.empty());
     flow_.Halt(job, /*leave_engines=*/left);
     // An answer that the disk does not take keeps no router from its end: the line runs again.
-    while (!job->quiet() && !(stopping_ && job->runs.empty())) {
+    while (job->busy() || (job->storing > 0 && !stopping_)) {
       co_await job->wake.Wait();
       // The window of a cancelled batch holds too.
       if (left || stopping_ || !HasExpired(*job)) continue;

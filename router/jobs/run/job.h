@@ -44,8 +44,10 @@ struct Job {
   JobFaults faults;
   Signal wake;  // Something changed for the batch's own coroutine.
 
+  // Something of it is under way that ends whatever the disk takes.
+  bool busy() const { return !runs.empty() || claiming; }
   // Nothing of it is under way.
-  bool quiet() const { return runs.empty() && storing == 0 && !claiming; }
+  bool quiet() const { return !busy() && storing == 0; }
   // Every line has its answer.
   bool done() const { return drained && !stopped && at_hand.empty() && quiet(); }
 };

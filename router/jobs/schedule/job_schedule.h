@@ -64,8 +64,8 @@ class JobSchedule {
   // The lines of the batch in memory that go to `lane`, and the lines without an answer in all.
   void SetLines(BatchKey key, int64_t at_hand, uint64_t lane, int64_t open);
   void SetOpen(BatchKey key, int64_t open) { jobs_.at(key).open = open; }
-  // A read of lines is on its way. It ended: `drained`, the store has no further lines. The job may have left
-  // meanwhile, where the router ends: then nothing changes.
+  // A read of lines is on its way. It ended: `drained`, the store has no further lines. A job that has left is passed
+  // over.
   void OnClaim(BatchKey key) { jobs_.at(key).claiming = true; }
   void OnClaimed(BatchKey key, bool drained);
   // The store did not give the lines.
