@@ -195,6 +195,18 @@ TEST(StoreFailure, AnAnswerThatFindsNoRoomIsStoredLater) {
   EXPECT_EQ(folder.Bytes(ended.output_file_id), "answer 2\n" + large.text);
 }
 
+TEST(StoreFailure, APartOfAnAnswerKeepsNoRoom) {
+  const StoreFolder folder;
+  auto store = folder.Open();
+  const Batch batch = BatchOf(*store, 2);
+  ASSERT_EQ(*store->lines().StoreAnswers(std::vector{AnswerOf(batch, 2)}), 1);
+  const SmallFiles limit(2 << 20);
+  LineAnswer large = AnswerOf(batch, 1);
+  large.text.insert(0, 3 << 20, 'x');
+  EXPECT_FALSE(store->lines().StoreAnswers(std::vector{large}).ok());
+  for (const std::string& name : folder.Names("files")) EXPECT_LT(folder.Bytes(name).size(), 100U);
+}
+
 TEST(StoreFailure, ADatabaseWithoutRoomFailsTheCallAndGoesOnLater) {
   const StoreFolder folder;
   auto store = folder.Open();

@@ -99,8 +99,13 @@ JobDone LineTable::WriteTail(const std::string& id, const Tail& tail) {
   if (*size < tail.from) {
     return JobError{JobErrorKind::kGone, absl::StrCat(folder_.PathOf(id), ": the file was cut")};
   }
-  if (JobDone written = file->WriteAt(tail.from, tail.bytes); !written.ok()) return written;
-  if (JobDone synced = file->Sync(); !synced.ok()) return synced;
+  JobDone written = file->WriteAt(tail.from, tail.bytes);
+  if (written.ok()) written = file->Sync();
+  if (!written.ok()) {
+    // A part of an answer keeps no room of a full disk.
+    (void)file->Truncate(tail.from);
+    return written;
+  }
   return is_new ? SyncFolder(folder_.Files()) : Done();
 }
 
