@@ -16,6 +16,11 @@ void NoteLeftovers(const jobs::StoreLeftovers& found, const std::string& folder,
   if (found.uploads > 0) {
     log.Note(absl::StrCat("state.path: removed ", found.uploads, " unfinished uploads from ", folder, "/uploads"));
   }
+  if (found.no_reserve) {
+    log.Note(absl::StrCat("state.path: the disk has no room for the reserve in ", folder,
+                          "/reserve; while it is full, it may refuse to delete files and to cancel batches"),
+             LogLevel::kWarning);
+  }
   if (found.unknown == 0) return;
   log.Note(absl::StrCat("state.path: moved ", found.unknown, " files that jobs.db does not know to ", folder,
                         "/unknown; a kill leaves one or two, more tell of a lost or older jobs.db or jobs.db-wal"),

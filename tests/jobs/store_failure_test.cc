@@ -5,9 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "router/jobs/store/data_file.h"
+#include "router/jobs/store/database.h"
+#include "router/jobs/store/disk_reserve.h"
 #include "tests/jobs/store_folder.h"
 
 namespace penstock::jobs {
@@ -205,6 +208,69 @@ TEST(StoreFailure, APartOfAnAnswerKeepsNoRoom) {
   large.text.insert(0, 3 << 20, 'x');
   EXPECT_FALSE(store->lines().StoreAnswers(std::vector{large}).ok());
   for (const std::string& name : folder.Names("files")) EXPECT_LT(folder.Bytes(name).size(), 100U);
+}
+
+// The blocks of a file in the folder, in bytes.
+int64_t RoomOf(const StoreFolder& folder, const std::string& name) {
+  struct stat facts {};
+  EXPECT_EQ(stat((folder.path() + "/" + name).c_str(), &facts), 0);
+  return int64_t{facts.st_blocks} * 512;
+}
+
+TEST(StoreFailure, AChangeOnAFullDiskHasTheRoomOfTheReserve) {
+  const StoreFolder folder;
+  const auto database = *Database::Open(folder.path() + "/jobs.db");
+  DiskReserve reserve(*database, folder.path() + "/reserve");
+  reserve.Restore();
+  EXPECT_TRUE(reserve.whole());
+  EXPECT_GE(RoomOf(folder, "reserve"), DiskReserve::kBytes);
+  for (const int failures : {0, 1, 2}) {
+    int calls = 0;
+    const JobDone done = reserve.Lend([&]() -> JobDone {
+      const bool lent = calls++ > 0;
+      EXPECT_EQ(RoomOf(folder, "reserve") == 0, lent);
+      return calls <= failures ? JobDone(JobError{JobErrorKind::kDiskFull, "full"}) : Done();
+    });
+    EXPECT_EQ(done.ok(), failures < 2);
+    EXPECT_EQ(calls, std::min(2, failures + 1));
+    EXPECT_TRUE(reserve.whole());
+    EXPECT_GE(RoomOf(folder, "reserve"), DiskReserve::kBytes);
+  }
+}
+
+TEST(StoreFailure, OtherFaultsLeaveTheReserve) {
+  const StoreFolder folder;
+  const auto database = *Database::Open(folder.path() + "/jobs.db");
+  DiskReserve reserve(*database, folder.path() + "/reserve");
+  reserve.Restore();
+  int calls = 0;
+  const JobDone done = reserve.Lend([&]() -> JobDone {
+    ++calls;
+    return JobError{JobErrorKind::kReadOnly, "read-only"};
+  });
+  EXPECT_EQ(done.error().kind, JobErrorKind::kReadOnly);
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(StoreFailure, AFolderWithoutRoomForTheReserveSaysSoAndTakesItLater) {
+  const StoreFolder folder;
+  {
+    const SmallFiles limit(300'000);
+    auto store = folder.Open();
+    EXPECT_TRUE(store->leftovers().no_reserve);
+    const StoredFile file = Upload(*store, "bytes");
+    EXPECT_TRUE(store->files().Delete(kTenant, file.id).ok());
+  }
+  EXPECT_EQ(RoomOf(folder, "reserve"), 0) << "a small disk keeps its room";
+  std::filesystem::resize_file(folder.path() + "/reserve", 128 << 10);
+  {
+    const SmallFiles limit(300'000);
+    EXPECT_TRUE(folder.Open()->leftovers().no_reserve);
+  }
+  EXPECT_EQ(std::filesystem::file_size(folder.path() + "/reserve"), 128U << 10) << "a part stays";
+  auto store = folder.Open();
+  EXPECT_FALSE(store->leftovers().no_reserve);
+  EXPECT_GE(RoomOf(folder, "reserve"), DiskReserve::kBytes);
 }
 
 TEST(StoreFailure, ADatabaseWithoutRoomFailsTheCallAndGoesOnLater) {

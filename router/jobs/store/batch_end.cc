@@ -7,6 +7,7 @@
 #include "router/jobs/store/columns.h"
 #include "router/jobs/store/data_folder.h"
 #include "router/jobs/store/database.h"
+#include "router/jobs/store/disk_reserve.h"
 #include "router/jobs/store/file_table.h"
 
 namespace penstock::jobs {
@@ -76,13 +77,14 @@ JobResult<Batch> BatchTable::Finish(BatchKey key, BatchStatus status, UnixSecond
   if (!HasEnded(status) || !MayFollow(batch->status, status)) return Forbidden(*batch, status);
   std::array<Output, 2> outputs;
   if (JobDone closed = CloseOutputs(*batch, status, outputs); !closed.ok()) return closed.error();
-  {
+  const JobDone written = reserve_.Lend([&] {
     Transaction change(database_);
     JobDone done = change.ok() ? ShowAll(*batch, outputs, now) : JobDone(change.error());
     if (done.ok()) done = Write(key, status, now, errors);
     if (done.ok()) done = change.Commit();
-    if (!done.ok()) return done.error();
-  }
+    return done;
+  });
+  if (!written.ok()) return written.error();
   open_ -= 1;
   for (const Output& output : outputs) {
     if (output.shown) files_.NoteAdopted(Bytes(output.bytes));

@@ -6,6 +6,7 @@
 #include "router/jobs/store/columns.h"
 #include "router/jobs/store/data_folder.h"
 #include "router/jobs/store/database.h"
+#include "router/jobs/store/disk_reserve.h"
 #include "router/jobs/store/file_table.h"
 
 namespace penstock::jobs {
@@ -108,8 +109,9 @@ bool MayFollow(BatchStatus from, BatchStatus to) {
   return false;
 }
 
-BatchTable::BatchTable(Database& database, DataFolder& folder, FileTable& files, const StoreLimits& limits)
-    : database_(database), folder_(folder), files_(files), limits_(limits) {}
+BatchTable::BatchTable(Database& database, DataFolder& folder, DiskReserve& reserve, FileTable& files,
+                       const StoreLimits& limits)
+    : database_(database), folder_(folder), reserve_(reserve), files_(files), limits_(limits) {}
 
 JobDone BatchTable::CheckRoom(TenantId tenant) {
   Query count(database_, "SELECT COUNT(*) FROM batches WHERE tenant = ?1 AND ended_at IS NULL");
@@ -210,10 +212,15 @@ JobResult<Batch> BatchTable::SetStatus(BatchKey key, BatchStatus status, UnixSec
   const auto batch = Find(key);
   if (!batch.ok()) return batch.error();
   if (!MayFollow(batch->status, status)) return Forbidden(*batch, status);
-  Transaction change(database_);
-  if (!change.ok()) return change.error();
-  if (JobDone done = Write(key, status, now, errors); !done.ok()) return done.error();
-  if (JobDone done = change.Commit(); !done.ok()) return done.error();
+  const auto write = [&]() -> JobDone {
+    Transaction change(database_);
+    if (!change.ok()) return change.error();
+    if (JobDone done = Write(key, status, now, errors); !done.ok()) return done;
+    return change.Commit();
+  };
+  // A batch that begins needs more room; all others are on the way to their end.
+  const JobDone written = status == BatchStatus::kInProgress ? write() : reserve_.Lend(write);
+  if (!written.ok()) return written.error();
   return Find(key);
 }
 

@@ -16,11 +16,12 @@ namespace penstock::jobs {
 
 class Database;
 class DataFolder;
+class DiskReserve;
 class FileTable;
 
 class BatchTable {
  public:
-  BatchTable(Database& database, DataFolder& folder, FileTable& files, const StoreLimits& limits);
+  BatchTable(Database& database, DataFolder& folder, DiskReserve& reserve, FileTable& files, const StoreLimits& limits);
 
   // kNotFound: the tenant has no such file. kInvalid: its purpose is not batch.
   JobResult<Batch> Create(const NewBatch& batch, UnixSeconds now);
@@ -75,6 +76,7 @@ class BatchTable {
 
   Database& database_;
   DataFolder& folder_;
+  DiskReserve& reserve_;
   FileTable& files_;
   const StoreLimits& limits_;
   int64_t open_ = 0;

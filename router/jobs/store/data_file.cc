@@ -117,6 +117,12 @@ JobDone DataFile::Truncate(int64_t size) {
   return Done();
 }
 
+JobDone DataFile::Allocate(int64_t offset, int64_t length) {
+  errno = ::posix_fallocate(descriptor_, offset, length);
+  if (errno != 0) return SystemError(path_);
+  return Done();
+}
+
 JobResult<std::string> DataFile::ReadAt(int64_t offset, int64_t length) const {
   std::string bytes(static_cast<size_t>(std::max<int64_t>(0, length)), '\0');
   size_t have = 0;

@@ -32,6 +32,8 @@ class DataFile {
   // Bytes and size are on the disk.
   JobDone Sync();
   JobDone Truncate(int64_t size);
+  // The disk has room for these bytes, which the file grows by. Its other bytes stay.
+  JobDone Allocate(int64_t offset, int64_t length);
   // Fewer bytes at the end of the file only.
   JobResult<std::string> ReadAt(int64_t offset, int64_t length) const;
   // The same. kGone: there are fewer.

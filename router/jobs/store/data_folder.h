@@ -20,6 +20,7 @@ class DataFolder {
   static JobResult<std::unique_ptr<DataFolder>> Open(const std::string& folder);
 
   std::string DatabasePath() const { return absl::StrCat(root_, "/jobs.db"); }
+  std::string ReservePath() const { return absl::StrCat(root_, "/reserve"); }
   std::string Files() const { return absl::StrCat(root_, "/files"); }
   std::string Uploads() const { return absl::StrCat(root_, "/uploads"); }
   std::string PathOf(absl::string_view file_id) const { return absl::StrCat(root_, "/files/", file_id); }

@@ -7,6 +7,7 @@
 #include "router/jobs/store/columns.h"
 #include "router/jobs/store/data_folder.h"
 #include "router/jobs/store/database.h"
+#include "router/jobs/store/disk_reserve.h"
 
 namespace penstock::jobs {
 namespace {
@@ -50,8 +51,8 @@ constexpr const char* kExpiredFiles = FILE_COLUMNS
 
 }  // namespace
 
-FileTable::FileTable(Database& database, DataFolder& folder, const StoreLimits& limits)
-    : database_(database), folder_(folder), limits_(limits), readers_(folder) {}
+FileTable::FileTable(Database& database, DataFolder& folder, DiskReserve& reserve, const StoreLimits& limits)
+    : database_(database), folder_(folder), reserve_(reserve), limits_(limits), readers_(folder) {}
 
 JobDone FileTable::Load() {
   Query sums(database_, "SELECT COUNT(*), COALESCE(SUM(bytes), 0) FROM files");
@@ -250,12 +251,17 @@ JobDone FileTable::Delete(TenantId tenant, absl::string_view id) {
 // The row goes first: a kill before the bytes are gone leaves a file that no row knows. The next start
 // sets it aside.
 JobDone FileTable::RemoveRow(const StoredFile& file) {
-  Query remove(database_, "DELETE FROM files WHERE id = ?1");
-  remove.Bind(file.id);
-  if (JobDone done = remove.Run(); !done.ok()) return done;
+  JobDone done = reserve_.Lend([&] {
+    Query remove(database_, "DELETE FROM files WHERE id = ?1");
+    remove.Bind(file.id);
+    return remove.Run();
+  });
+  if (!done.ok()) return done;
   count_ -= 1;
   bytes_ -= file.bytes;
-  return readers_.Remove(file);
+  done = readers_.Remove(file);
+  reserve_.Restore();
+  return done;
 }
 
 JobResult<StoredFile> FileTable::BeginRead(TenantId tenant, absl::string_view id) {

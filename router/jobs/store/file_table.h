@@ -16,6 +16,7 @@ namespace penstock::jobs {
 
 class Database;
 class DataFolder;
+class DiskReserve;
 
 // An upload that has begun; never used again for another one.
 using UploadId = Id<struct UploadTag, uint64_t>;
@@ -29,7 +30,7 @@ struct FileFacts {
 
 class FileTable {
  public:
-  FileTable(Database& database, DataFolder& folder, const StoreLimits& limits);
+  FileTable(Database& database, DataFolder& folder, DiskReserve& reserve, const StoreLimits& limits);
 
   // kQuota where `announced` bytes or one more file exceed the tenant's limits. Uploads that run count.
   JobResult<UploadId> BeginUpload(TenantId tenant, Bytes announced);
@@ -91,6 +92,7 @@ class FileTable {
 
   Database& database_;
   DataFolder& folder_;
+  DiskReserve& reserve_;
   const StoreLimits& limits_;
   FileReaders readers_;
   absl::flat_hash_map<UploadId, Upload> uploads_;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "router/jobs/store/data_folder.h"
 #include "router/jobs/store/database.h"
+#include "router/jobs/store/disk_reserve.h"
 #include "router/jobs/store/schema.h"
 
 namespace penstock::jobs {
@@ -34,13 +35,15 @@ struct JobStore::Parts {
       : limits(the_limits),
         folder(std::move(the_folder)),
         database(std::move(the_database)),
-        files(*database, *folder, limits),
-        batches(*database, *folder, files, limits),
+        reserve(*database, folder->ReservePath()),
+        files(*database, *folder, reserve, limits),
+        batches(*database, *folder, reserve, files, limits),
         lines(*database, *folder, files) {}
 
   StoreLimits limits;
   std::unique_ptr<DataFolder> folder;
   std::unique_ptr<Database> database;
+  DiskReserve reserve;
   FileTable files;
   BatchTable batches;
   LineTable lines;
@@ -87,7 +90,8 @@ JobDone JobStore::Recover() {
     return is_known || !known.ok();
   });
   if (!asked.ok() || !aside.ok()) return asked.ok() ? aside.error() : asked.error();
-  p.leftovers = {.uploads = *uploads, .unknown = *aside};
+  p.reserve.Restore();
+  p.leftovers = {.uploads = *uploads, .unknown = *aside, .no_reserve = !p.reserve.whole()};
   return Done();
 }
 
@@ -96,6 +100,7 @@ void JobStore::SetLimits(const StoreLimits& limits) { parts_->limits = limits; }
 JobResult<bool> JobStore::Tidy(UnixSeconds now) {
   const auto files = parts_->files.RemoveExpired(now, kTidyFiles);
   if (!files.ok()) return files.error();
+  parts_->reserve.Restore();
   const auto batches = parts_->batches.Tidy(now);
   if (!batches.ok()) return batches;
   return *batches || *files == kTidyFiles;

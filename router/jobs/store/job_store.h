@@ -1,9 +1,9 @@
 // The durable job store: files, batches and the lines of batches, in one folder.
 //
 // The folder has a database (jobs.db), a lock, the bytes of files (files/ID) and those of uploads that go on
-// (uploads/). The outputs of batches grow among the files. The next start empties uploads/. The result of a call
-// survives a kill of the process at any instant. It survives a power cut where the disk stores what it reports as
-// stored. A failed call changed nothing.
+// (uploads/). A reserve of room lets a full disk take deletions. The outputs of batches grow among the files. The next
+// start empties uploads/. The result of a call survives a kill of the process at any instant. It survives a power cut
+// where the disk stores what it reports as stored. A failed call changed nothing.
 //
 // Synchronous: calls block for the time of the disk. Owned by JobThread, whose thread makes all calls.
 #ifndef PENSTOCK_ROUTER_JOBS_STORE_JOB_STORE_H_
@@ -23,8 +23,9 @@ namespace penstock::jobs {
 
 // A start found these in the folder, beside the files that the database knows.
 struct StoreLeftovers {
-  int64_t uploads = 0;  // Removed: uploads without an end.
-  int64_t unknown = 0;  // Moved to unknown/: files that the database does not know.
+  int64_t uploads = 0;      // Removed: uploads without an end.
+  int64_t unknown = 0;      // Moved to unknown/: files that the database does not know.
+  bool no_reserve = false;  // The disk has too little room for the whole reserve.
 };
 
 class JobStore {

@@ -30,3 +30,12 @@ def test_a_batch_waits_for_room_on_its_disk(folder):
             ended = finish(client, batch, seconds=180)
             assert ended.request_counts.completed == LINES
             assert set(by_custom_id(rows(client, ended.output_file_id))) == {str(i) for i in range(LINES)}
+
+
+def test_a_folder_without_room_for_the_reserve_serves_and_says_so(folder, engine):
+    with mounted(folder / "tiny", "-o", "size=900k") as path:
+        with Router(folder, config=f"{replicas([engine])}state: {{path: {path}}}\n") as router:
+            router.wait_for_log("no room for the reserve in", f"{path}/reserve")
+            client = client_of(router)
+            file = client.files.create(file=("input.jsonl", b"{}"), purpose="batch")
+            assert client.files.delete(file.id).deleted
