@@ -24,6 +24,8 @@ constexpr Duration kTick = Duration::Milliseconds(500);
 constexpr Duration kStorePause = Duration::Seconds(1);
 constexpr int64_t kExpiredLines = 1000;
 
+bool Cancelled(const Job& job) { return job.batch.status == BatchStatus::kCancelling; }
+
 }  // namespace
 
 BatchRunner::BatchRunner(EventLoop& home, std::vector<EventLoop*> loops, JobThread& store)
@@ -82,12 +84,12 @@ void BatchRunner::CountBatches() {
 }
 
 template <class Work>
-asio::awaitable<std::invoke_result_t<Work, JobStore&>> BatchRunner::Ask(Work work) {
+asio::awaitable<std::invoke_result_t<Work, JobStore&>> BatchRunner::Ask(Work work, const Job* job) {
   while (true) {
     auto result = co_await store_.Call(home_.io(), work);
     const bool passing =
         !result.ok() && IsFaultOfStore(result.error().kind) && result.error().kind != JobErrorKind::kGone;
-    if (!passing || stopping_) co_return result;
+    if (!passing || stopping_ || (job != nullptr && Cancelled(*job))) co_return result;
     co_await Pause();
   }
 }
@@ -135,8 +137,7 @@ void BatchRunner::Adopt(Batch batch) {
 bool BatchRunner::HasExpired(const Job& job) const { return Now() >= job.deadline; }
 
 bool BatchRunner::Interrupted(const Job& job) const {
-  return stopping_ || job.faults.gone || !job.faults.too_large.empty() ||
-         job.batch.status == BatchStatus::kCancelling || HasExpired(job);
+  return stopping_ || job.faults.gone || !job.faults.too_large.empty() || Cancelled(job) || HasExpired(job);
 }
 
 asio::awaitable<void> BatchRunner::Serve(JobPointer job) {
@@ -145,7 +146,7 @@ asio::awaitable<void> BatchRunner::Serve(JobPointer job) {
   if (!stopping_ && !HasEnded(job->batch.status)) {
     if (job->faults.gone) {
       co_await FailWithoutAnswers(job);
-    } else if (job->batch.status == BatchStatus::kCancelling) {
+    } else if (Cancelled(*job)) {
       co_await Finish(job, BatchStatus::kCancelled, ListOf(job->faults.input));
     } else if (!job->faults.too_large.empty()) {
       co_await Finish(job, BatchStatus::kFailed, TooLargeList(*job));
@@ -166,7 +167,7 @@ asio::awaitable<std::optional<JobResult<ReadSlice>>> BatchRunner::ReadSliceOf(Jo
   std::optional<JobResult<ReadSlice>> slice;
   if (!Interrupted(*job)) {
     auto work = [key = job->batch.key](JobStore& store) { return ReadOn(store, key); };
-    slice = co_await Ask(std::move(work));
+    slice = co_await Ask(std::move(work), job.get());
   }
   co_return slice;
 }
@@ -176,7 +177,7 @@ asio::awaitable<void> BatchRunner::KeepErrors(JobPointer job) {
   auto work = [key = job->batch.key, list = ListOf(job->faults.input)](JobStore& store) {
     return store.batches().SetErrors(key, list);
   };
-  co_await Ask(std::move(work));
+  co_await Ask(std::move(work), job.get());
 }
 
 asio::awaitable<void> BatchRunner::Validate(JobPointer job) {
@@ -185,7 +186,7 @@ asio::awaitable<void> BatchRunner::Validate(JobPointer job) {
   for (bool ended = false; !ended;) {
     std::optional<JobResult<ReadSlice>> read = co_await ReadSliceOf(job);
     if (stopping_) co_return;
-    if (!read) {
+    if (!read || (!read->ok() && Cancelled(*job))) {
       errors.insert(errors.begin(), UnreadError(*job));
       co_return;
     }
@@ -213,7 +214,7 @@ asio::awaitable<void> BatchRunner::Validate(JobPointer job) {
   auto work = [key = job->batch.key, list = ListOf(errors)](JobStore& store) {
     return store.batches().SetStatus(key, BatchStatus::kInProgress, WallSeconds(), list);
   };
-  JobResult<Batch> begun = co_await Ask(std::move(work));
+  JobResult<Batch> begun = co_await Ask(std::move(work), job.get());
   // A conflict: the client has cancelled it meanwhile.
   job->batch.status = begun.ok() ? begun->status : BatchStatus::kCancelling;
 }
@@ -244,7 +245,7 @@ asio::awaitable<void> BatchRunner::ExpireLines(JobPointer job) {
     return Done();
   };
   co_await Ask(std::move(forget));
-  while (!drained && !stopping_ && job->batch.status != BatchStatus::kCancelling) {
+  while (!drained && !stopping_ && !Cancelled(*job)) {
     // The job is quiet: what this work reads of it does not change.
     auto work = [job, batch = job->batch](JobStore& store) -> JobResult<int64_t> {
       JobResult<ClaimedLines> claimed = ClaimLines(store, batch, {kExpiredLines, LineFlow::kClaimBytes});
@@ -256,7 +257,7 @@ asio::awaitable<void> BatchRunner::ExpireLines(JobPointer job) {
       if (!stored.ok()) store.lines().Forget(batch.key);
       return stored;
     };
-    const JobResult<int64_t> expired = co_await Ask(std::move(work));
+    const JobResult<int64_t> expired = co_await Ask(std::move(work), job.get());
     const bool full = !expired.ok() && expired.error().kind == JobErrorKind::kQuota;
     if (full) job->faults.input.push_back(TooLargeError(expired.error().message));
     if (!expired.ok()) co_return;

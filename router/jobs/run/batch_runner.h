@@ -62,9 +62,9 @@ class BatchRunner {
 
   bool Interrupted(const Job& job) const;
   bool HasExpired(const Job& job) const;
-  // Asks the store until it does not fail by its own fault, or the router ends.
+  // Asks the store until it does not fail by its own fault, the router ends, or `job`, which may be null, is cancelled.
   template <class Work>
-  boost::asio::awaitable<std::invoke_result_t<Work, JobStore&>> Ask(Work work);
+  boost::asio::awaitable<std::invoke_result_t<Work, JobStore&>> Ask(Work work, const Job* job = nullptr);
 
   EventLoop& home_;
   JobThread& store_;

@@ -268,10 +268,13 @@ void LineFlow::Store(const JobPointer& job, LineAnswer answer, AnswerMemoryPoint
   auto done = [this, job, failed = answer.failed, bytes, memory = std::move(memory)](const JobDone& stored,
                                                                                      LineAnswer back) mutable {
     storing_bytes_ -= bytes;
-    const bool full = !stored.ok() && stored.error().kind == JobErrorKind::kQuota;
-    if (full) job->faults.too_large = stored.error().message;
-    job->faults.gone = job->faults.gone || (!stored.ok() && stored.error().kind == JobErrorKind::kGone);
-    if (!stored.ok() && !full && !job->faults.gone) return StoreLater(job, std::move(back), std::move(memory));
+    const auto is = [&stored](JobErrorKind kind) { return !stored.ok() && stored.error().kind == kind; };
+    if (is(JobErrorKind::kQuota)) job->faults.too_large = stored.error().message;
+    job->faults.gone = job->faults.gone || is(JobErrorKind::kGone);
+    // A cancelled batch does not wait for room: its end lets its files be deleted.
+    const bool dropped = is(JobErrorKind::kDiskFull) && job->batch.status == BatchStatus::kCancelling;
+    const bool lost = is(JobErrorKind::kQuota) || job->faults.gone || dropped;
+    if (!stored.ok() && !lost) return StoreLater(job, std::move(back), std::move(memory));
     --job->storing;
     memory.reset();
     if (!stored.ok()) return Note(job);
