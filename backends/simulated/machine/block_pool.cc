@@ -1,26 +1,29 @@
 #include "backends/simulated/machine/block_pool.h"
 
 #include <cassert>
+#include <limits>
 
 namespace penstock::simulated {
 
 BlockPool::BlockPool(Blocks total, ElasticMemory* elastic, int64_t block_bytes, CacheJournal* journal)
-    : blocks_(static_cast<size_t>(total.value()) + 1),
-      elastic_(elastic),
-      block_bytes_(block_bytes),
-      journal_(journal),
-      free_(total.value()) {
-  const auto ring = static_cast<BlockIndex>(blocks_.size());
-  for (BlockIndex i = 0; i < ring; ++i) {
-    blocks_[i].next = (i + 1) % ring;
-    blocks_[i].previous = (i + ring - 1) % ring;
+    : elastic_(elastic), block_bytes_(block_bytes), journal_(journal), total_(total.value()), free_(total.value()) {}
+
+// A block that was never used has nothing cached, and those that were used go before it.
+BlockIndex BlockPool::FirstFree() {
+  const BlockIndex first = blocks_[kSentinel].next;
+  const bool empty = first == kSentinel || blocks_[first].content != Content::kNone;
+  if (!empty || static_cast<int64_t>(blocks_.size()) > total_) {
+    Unlink(first);
+    return first;
   }
+  assert(blocks_.size() <= static_cast<size_t>(std::numeric_limits<BlockIndex>::max()));
+  blocks_.emplace_back();
+  return static_cast<BlockIndex>(blocks_.size() - 1);
 }
 
 BlockIndex BlockPool::Take() {
   assert(Free() > 0);
-  const BlockIndex index = blocks_.back().next;
-  Unlink(index);
+  const BlockIndex index = FirstFree();
   Block& block = blocks_[index];
   if (block.content == Content::kShared) shared_.erase(block.key);
   if (journal_ != nullptr && block.content != Content::kNone) {
@@ -41,12 +44,11 @@ void BlockPool::Reuse(BlockIndex index) {
 }
 
 void BlockPool::Release(const std::vector<BlockIndex>& blocks) {
-  const auto sentinel = static_cast<BlockIndex>(Total());
   for (auto index = blocks.rbegin(); index != blocks.rend(); ++index) {
     Block& block = blocks_[*index];
     assert(block.references > 0);
     if (--block.references > 0) continue;
-    LinkAfter(block.content == Content::kNone ? sentinel : blocks_.back().previous, *index);
+    LinkAfter(block.content == Content::kNone ? kSentinel : blocks_[kSentinel].previous, *index);
     CountFree(1);
   }
 }

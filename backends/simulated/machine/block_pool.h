@@ -5,7 +5,8 @@
 // until Take() returns it. Blocks without cached tokens go to the head of the queue and are reused first. Cached blocks
 // go to the tail, the last block of a sequence first, so the heads of prompts survive longest. Content is shared under
 // a hash that any sequence can find, or private to one sequence, so that a preempted sequence finds its blocks again.
-// Owned by StepMachine. Every operation is O(1).
+// Blocks take host memory from their first use on: an engine may report any size. Owned by StepMachine. Every operation
+// is O(1).
 #ifndef PENSTOCK_BACKENDS_SIMULATED_BLOCK_POOL_H_
 #define PENSTOCK_BACKENDS_SIMULATED_BLOCK_POOL_H_
 
@@ -36,7 +37,7 @@ class BlockPool {
   // Content that goes is written to `journal`, which outlives the pool. Null: nobody wants to know.
   BlockPool(Blocks total, ElasticMemory* elastic, int64_t block_bytes, CacheJournal* journal = nullptr);
 
-  int64_t Total() const { return static_cast<int64_t>(blocks_.size()) - 1; }
+  int64_t Total() const { return total_; }
   // The number of blocks that Take() can return now.
   int64_t Free() const {
     if (elastic_ == nullptr) return free_;
@@ -65,25 +66,28 @@ class BlockPool {
   bool IsFree(BlockIndex block) const { return blocks_[block].references == 0; }
 
  private:
+  static constexpr BlockIndex kSentinel = 0;
   enum class Content : uint8_t { kNone, kPrivate, kShared };
   struct Block {
     uint64_t key = 0;
     int32_t references = 0;
-    BlockIndex previous = 0;  // The free queue is a ring through the sentinel.
-    BlockIndex next = 0;
+    BlockIndex previous = kSentinel;  // The free queue is a ring through the sentinel.
+    BlockIndex next = kSentinel;
     Content content = Content::kNone;
   };
 
+  BlockIndex FirstFree();
   void CountFree(int64_t change);
   void Unlink(BlockIndex block);
   void LinkAfter(BlockIndex position, BlockIndex block);
 
-  std::vector<Block> blocks_;  // The last one is the sentinel of the ring.
+  std::vector<Block> blocks_ = std::vector<Block>(1);  // The sentinel of the ring, and all blocks that were ever used.
   absl::flat_hash_map<uint64_t, BlockIndex> shared_;
   ElasticMemory* elastic_;
   int64_t block_bytes_;
   CacheJournal* journal_;
-  int64_t free_ = 0;
+  int64_t total_;
+  int64_t free_;
   int64_t most_ = INT64_MAX;  // Blocks in use, by the limit of its engine.
 };
 

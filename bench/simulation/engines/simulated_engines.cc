@@ -36,8 +36,16 @@ SimulatedEngines::SimulatedEngines(const SimulatedFleetSpec& spec, EventQueue& e
 
 void SimulatedEngines::StartMachine(size_t replica) {
   const SimulatedReplica& spec = spec_.replicas[replica];
-  simulated::ElasticMemory* memory = spec.elastic < 0 ? nullptr : &elastic_[static_cast<size_t>(spec.elastic)];
   Engine& engine = engines_[replica];
+  if (engine.machine != nullptr) {
+    const simulated::EngineGauges gauges = engine.machine->Gauges();
+    engine.lost_preemptions += gauges.preemptions;
+    engine.lost_recomputed += gauges.recomputed_tokens;
+    ++engine.step_serial;
+    if (engine.machine->StepInFlight()) share_.End(static_cast<int>(replica), events_.now(), moved_);
+    MoveStepEnds();
+  }
+  simulated::ElasticMemory* memory = spec.elastic < 0 ? nullptr : &elastic_[static_cast<size_t>(spec.elastic)];
   simulated::CacheJournal* journal = spec.cache_events ? &journals_[replica] : nullptr;
   engine.machine = std::make_unique<simulated::StepMachine>(spec.limits, memory, journal);
   journals_[replica].clear();
@@ -62,7 +70,6 @@ EngineTotals SimulatedEngines::Totals() const {
   for (const Engine& engine : engines_) {
     totals.preemptions += engine.lost_preemptions;
     totals.recomputed_tokens += engine.lost_recomputed;
-    if (engine.down) continue;
     const simulated::EngineGauges gauges = engine.machine->Gauges();
     totals.preemptions += gauges.preemptions;
     totals.recomputed_tokens += gauges.recomputed_tokens;
@@ -165,17 +172,10 @@ void SimulatedEngines::ContinueAfterStep(size_t replica) {
 void SimulatedEngines::Die(size_t replica, std::span<const simulated::SequenceId> sequences) {
   Engine& engine = engines_[replica];
   engine.down = true;
-  const simulated::EngineGauges gauges = engine.machine->Gauges();
-  engine.lost_preemptions += gauges.preemptions;
-  engine.lost_recomputed += gauges.recomputed_tokens;
-  if (engine.machine->StepInFlight()) {
-    share_.End(static_cast<int>(replica), events_.now(), moved_);
-    MoveStepEnds();
-  }
-  ++engine.step_serial;
   ++engine.idle_serial;
   // Elastic memory outlives the machine and has to come back.
   for (const simulated::SequenceId sequence : sequences) engine.machine->Abort(sequence);
+  StartMachine(replica);
   gpus_.SetDown(replica, true, events_.now());
 }
 

@@ -62,7 +62,7 @@ class SimulatedEngines {
   // Starts a step on each other replica of the same elastic memory, as far as it has work.
   void StartNeighboursInMemory(size_t replica);
 
-  // The replica's machine is gone; `sequences` are those that ran or waited on it.
+  // The replica's machine is gone; `sequences` are those that ran or waited on it. A dead one may die again.
   void Die(size_t replica, std::span<const simulated::SequenceId> sequences);
   // The replica is back with an empty cache.
   void Rise(size_t replica);
@@ -86,7 +86,7 @@ class SimulatedEngines {
   struct Engine {
     std::unique_ptr<simulated::StepMachine> machine;
     simulated::StepFaults faults;
-    int64_t lost_preemptions = 0;  // Counted by machines that died.
+    int64_t lost_preemptions = 0;  // Counted by machines before this one.
     int64_t lost_recomputed = 0;
     Bytes limit{0};  // As in SimulatedReplica.
     bool down = false;
@@ -97,6 +97,7 @@ class SimulatedEngines {
     StepTime step;             // The time of the step in flight.
   };
 
+  // Ends the machine before it, in whatever step it is.
   void StartMachine(size_t replica);
   void StartStep(size_t replica);
   void MoveStepEnds();

@@ -179,6 +179,40 @@ TEST_F(SimulatedEnginesTest, ADeadEngineLosesItsStepAndGivesElasticMemoryBack) {
   EXPECT_EQ(tokens_, 2u);
 }
 
+TEST_F(SimulatedEnginesTest, ADeadEngineMayDieAgainAndServesOnceItIsBack) {
+  Build(FleetOf(1, 1024));
+  ASSERT_TRUE(engines_->Submit(0, SequenceOf(1)));
+  const std::array<simulated::SequenceId, 1> lost = {1};
+  engines_->Die(0, lost);
+  engines_->Die(0, {});
+  engines_->Rise(0);
+  ASSERT_TRUE(engines_->Submit(0, SequenceOf(2)));
+  RunAll();
+  EXPECT_EQ(tokens_, 3u);
+}
+
+TEST_F(SimulatedEnginesTest, AnEngineMayFallAsleepInTheStepOfASequenceThatLeft) {
+  SimulatedFleetSpec spec = FleetOf(1);
+  spec.fleet.replicas[0].sleep.emplace();
+  spec.replicas[0].wake = Duration::Milliseconds(10);
+  Build(spec);
+  const auto order = [&](bool wake) {
+    engines_->Order(0, wake);
+    while (!events_.empty() && engines_->orders().residency(0) != (wake ? Residency::kAwake : Residency::kAsleep)) {
+      const Scheduled event = events_.Next();
+      if (event.kind == Occurrence::kOrderEnds) engines_->EndOrder(0, event.detail);
+    }
+  };
+  order(/*wake=*/true);
+  ASSERT_TRUE(engines_->Submit(0, SequenceOf(1, 600)));
+  engines_->Abort(0, 1);
+  order(/*wake=*/false);
+  order(/*wake=*/true);
+  ASSERT_TRUE(engines_->Submit(0, SequenceOf(2)));
+  RunAll();
+  EXPECT_EQ(tokens_, 3u);
+}
+
 TEST_F(SimulatedEnginesTest, AnEngineThatOnlyDrainedGoesOnWithItsStep) {
   Build(FleetOf(1, 1024));
   ASSERT_TRUE(engines_->Submit(0, SequenceOf(1, 100, 3)));
