@@ -138,7 +138,10 @@ void Connection::CancelWait() { EndWait(asio::error::operation_aborted); }
 
 Connection::ErrorCode Connection::TakeInput(const ErrorCode& waited) {
   deadline_.Disarm();
-  return waited ? waited : ReadInput();
+  if (waited && waited != asio::error::timed_out) return waited;
+  // After a time in which the loop stood still, a deadline comes before the news of bytes that were in time.
+  const ErrorCode read = ReadInput();
+  return waited && read == asio::error::would_block ? waited : read;
 }
 
 Connection::ErrorCode Connection::ReadInput() {
