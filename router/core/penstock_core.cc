@@ -46,6 +46,8 @@ void PenstockCore::Apply(const Event& event, Instant now, Actions& actions) {
       rooms_.placement.pairs.Ended(concrete, now_);
     } else if constexpr (std::is_same_v<Concrete, CacheReport>) {
       ReportCache(rooms_.fleet, concrete);
+    } else if constexpr (std::is_same_v<Concrete, AdapterResidency>) {
+      adapters_.Told(concrete, now_);
     } else {
       On(concrete, actions);
     }
@@ -133,8 +135,6 @@ void PenstockCore::On(const ElasticReport& event, Actions& actions) {
   rooms_.work.Open(rooms_.fleet.replica(event.replica));
   shares_.Told(event, now_, actions);
 }
-
-void PenstockCore::On(const AdapterResidency& event, Actions&) { adapters_.Told(event, now_); }
 
 void PenstockCore::On(const FleetChanged& event, Actions&) {
   rooms_.Configure(event.fleet, now_);
@@ -225,5 +225,11 @@ std::optional<WaitView> PenstockCore::WaitOf(RequestId id) const {
 }
 
 MemoryWaits PenstockCore::FindMemoryWaits(Instant now) const { return MemoryWaitsOf(rooms_, now); }
+
+std::optional<Tokens> PenstockCore::UnseenOutput(RequestId id) const {
+  const RequestState* request = rooms_.requests.Find(id);
+  if (request == nullptr) return std::nullopt;
+  return rooms_.forecasts.UnseenOutput(*request);
+}
 
 }  // namespace penstock

@@ -43,6 +43,7 @@ class PenstockCore : public AdmissionCore, public FollowingCore {
   CoreView View(Instant now) const override;
   std::optional<WaitView> WaitOf(RequestId request) const override;
   MemoryWaits FindMemoryWaits(Instant now) const override;
+  std::optional<Tokens> UnseenOutput(RequestId request) const override;
 
   std::optional<Forward> Follow(const FollowedRequest& followed, Instant now) override;
   void Withdraw(RequestId request, Instant now) override;
@@ -67,7 +68,6 @@ class PenstockCore : public AdmissionCore, public FollowingCore {
   void On(const ReplicaHealth& event, Actions& actions);
   void On(const ReplicaResidency& event, Actions& actions);
   void On(const ElasticReport& event, Actions& actions);
-  void On(const AdapterResidency& event, Actions& actions);
   void On(const FleetChanged& event, Actions& actions);
   void On(const ShutdownStarted& event, Actions& actions);
   void On(const TimerFired& event, Actions& actions);

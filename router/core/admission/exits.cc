@@ -48,6 +48,10 @@ void Exits::End(RequestState* request, const RequestClosed& event, Instant now) 
 void Exits::Close(const RequestClosed& event, Instant now) {
   RequestState* request = rooms_.requests.Find(event.request);
   if (request == nullptr) return;
+  RequestClosed used = event;
+  if (event.outcome == Outcome::kClientGone && event.output == Tokens(0)) {
+    used.output = rooms_.forecasts.UnseenOutput(*request);
+  }
   if (request->phase == RequestPhase::kWaiting) {
     rooms_.StopWaiting(request, now);
     rooms_.work.LetOthersPast(request->arrived.model);
@@ -59,7 +63,7 @@ void Exits::Close(const RequestClosed& event, Instant now) {
     End(request, event, now);
   }
   Lane& lane = rooms_.waiting.lane(request->arrived.model);
-  lane.ClassOf(*request).waiting.Settle(*request, rooms_.Charge().Used(*request, event, now), now);
+  lane.ClassOf(*request).waiting.Settle(*request, rooms_.Charge().Used(*request, used, now), now);
   rooms_.requests.Erase(event.request);
 }
 

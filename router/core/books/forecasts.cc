@@ -94,6 +94,14 @@ GrowthMember Forecasts::MemberOf(const RequestState& request, const ReplicaState
   return member;
 }
 
+Tokens Forecasts::UnseenOutput(const RequestState& request) const {
+  const RequestArrived& arrived = request.arrived;
+  if (arrived.observed || arrived.embedding || request.phase != RequestPhase::kDecoding) return Tokens(0);
+  Tokens each = request.kept + Tokens(fleet_.replica(request.running.replica).streams().Generated(request));
+  if (arrived.max_output > Tokens(0)) each = std::min(each, arrived.max_output);
+  return Tokens(each.value() * arrived.sequences);
+}
+
 void Forecasts::LearnFrom(RequestState* request, const RequestClosed& event, int64_t generated) {
   if (request->arrived.embedding || event.outcome != Outcome::kFinished) return;
   const OutputState& forecast = request->output;

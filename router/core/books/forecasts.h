@@ -41,6 +41,9 @@ class Forecasts {
   // Expected output of the whole request as of its arrival, in tokens per sequence: at least 1, at most the client's
   // limit.
   double ExpectedOutput(const RequestState& request) const;
+  // The output tokens, of all sequences, that its engine is taken to have made of an answer in one piece. Zero for an
+  // answer that shows its tokens.
+  Tokens UnseenOutput(const RequestState& request) const;
   // The request goes to the replica: records the forecast that is compared with its end. Returns the expected further
   // output in tokens per sequence.
   double Admit(RequestState* request, const ReplicaState& replica);

@@ -14,7 +14,7 @@ void TenantGate::Apply(const Event& event, Instant now, std::vector<Action>& act
       return;
     }
   } else if (const auto* closed = std::get_if<RequestClosed>(&event)) {
-    room_.Close(*closed, now);
+    if (room_.Holds(closed->request)) room_.Close(*closed, core_->UnseenOutput(closed->request), now);
   } else if (const auto* changed = std::get_if<FleetChanged>(&event)) {
     fleet_ = changed->fleet;
     room_.Configure(fleet_.tenants, now);

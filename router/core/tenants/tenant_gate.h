@@ -28,6 +28,7 @@ class TenantGate final : public AdmissionCore {
   CoreView View(Instant now) const override;
   std::optional<WaitView> WaitOf(RequestId request) const override { return core_->WaitOf(request); }
   MemoryWaits FindMemoryWaits(Instant now) const override { return core_->FindMemoryWaits(now); }
+  std::optional<Tokens> UnseenOutput(RequestId request) const override { return core_->UnseenOutput(request); }
   std::optional<AllowanceView> AllowanceOf(TenantId tenant, Instant now) const override {
     return room_.Of(tenant, now);
   }

@@ -33,8 +33,8 @@ std::optional<Refuse> TenantRoom::Charge(const RequestArrived& arrived, Instant 
     const Refusal reason = denial->by_requests ? Refusal::kTenantRequests : Refusal::kTenantTokens;
     return Refuse{arrived.request, reason, denial->retry_after, denial->bound, denial->value};
   }
-  charges_.emplace(arrived.request,
-                   Charged{arrived.tenant, std::get<Tokens>(admitted), arrived.prompt, demand.sequences, false});
+  charges_.emplace(arrived.request, Charged{arrived.tenant, std::get<Tokens>(admitted), arrived.prompt,
+                                            demand.sequences, arrived.observed});
   return std::nullopt;
 }
 
@@ -50,7 +50,7 @@ void TenantRoom::Refund(RequestId request, Instant now) {
   charges_.erase(found);
 }
 
-void TenantRoom::Close(const RequestClosed& closed, Instant now) {
+void TenantRoom::Close(const RequestClosed& closed, std::optional<Tokens> unseen, Instant now) {
   const auto found = charges_.find(closed.request);
   if (found == charges_.end()) return;
   const Charged charged = found->second;
@@ -60,7 +60,12 @@ void TenantRoom::Close(const RequestClosed& closed, Instant now) {
   const Tokens prompt = closed.prompt > Tokens(0) ? closed.prompt : charged.prompt;
   const bool finished = ran && closed.outcome == Outcome::kFinished;
   const bool counted = closed.output > Tokens(0);
-  const Tokens output = finished && !counted ? charged.tokens - charged.prompt : closed.output;
+  const Tokens forecast = charged.tokens - charged.prompt;
+  Tokens output = closed.output;
+  if (finished && !counted) output = forecast;
+  if (!finished && !counted && !charged.observed && closed.outcome == Outcome::kClientGone) {
+    output = unseen.value_or(forecast);
+  }
   allowance.Settle(charged.tokens, ran ? prompt + output : Tokens(0), now);
   if (!finished || !counted || charged.sequences == 0) return;
   allowance.Learn(Tokens(closed.output.value() / charged.sequences));

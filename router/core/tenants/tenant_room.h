@@ -44,9 +44,10 @@ class TenantRoom {
   // The request was refused: its charge goes back in full.
   void Refund(RequestId request, Instant now);
   // Corrects the charge to the tokens of prompt and output. The prompt's estimate stands in for an unknown count, and
-  // the output's forecast for the unknown count of a finished request. A request that was never forwarded, or that its
+  // the output's forecast for the unknown count of a finished request. Where the client of an answer in one piece left,
+  // `unseen` counts (AdmissionCore::UnseenOutput), or the forecast. A request that was never forwarded, or that its
   // engine rejected, used nothing. A finished output of known length is learned.
-  void Close(const RequestClosed& closed, Instant now);
+  void Close(const RequestClosed& closed, std::optional<Tokens> unseen, Instant now);
 
   // The rest of the tenant's limits; nullopt without any.
   std::optional<AllowanceView> Of(TenantId tenant, Instant now) const;
@@ -59,6 +60,7 @@ class TenantRoom {
     Tokens tokens{0};
     Tokens prompt{0};       // Its part of `tokens`.
     int64_t sequences = 1;  // 0: the request generates nothing.
+    bool observed = true;   // Its tokens are seen as they come.
     bool forwarded = false;
   };
   struct Metered {

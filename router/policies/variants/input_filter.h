@@ -31,6 +31,7 @@ class InputFilter : public AdmissionCore, public FollowingCore {
   CoreView View(Instant now) const override { return core_->View(now); }
   std::optional<WaitView> WaitOf(RequestId request) const override { return core_->WaitOf(request); }
   MemoryWaits FindMemoryWaits(Instant now) const override { return core_->FindMemoryWaits(now); }
+  std::optional<Tokens> UnseenOutput(RequestId request) const override { return core_->UnseenOutput(request); }
 
   std::optional<Forward> Follow(const FollowedRequest& followed, Instant now) override;
   void Withdraw(RequestId request, Instant now) override {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/core/core_test_support.h"
 
 namespace penstock {
@@ -76,6 +78,29 @@ TEST_F(CoreWithTenants, TheEndCorrectsTheCharge) {
   Close(1, Outcome::kFinished, 20);
   EXPECT_EQ(Available(), 180);
   EXPECT_NE(Only<Forward>(Arrive(2, 50)), nullptr);
+}
+
+TEST_F(CoreWithTenants, AClientThatLeavesAnAnswerInOnePiecePaysForWhatItsEngineIsTakenToHaveMade) {
+  Begin({Tokens(6000), 0});
+  RequestArrived arrived;
+  arrived.request = RequestId(1);
+  arrived.service_class = ClassId(1);
+  arrived.tenant = kSmall;
+  arrived.prompt = Tokens(100);
+  arrived.max_output = Tokens(5000);
+  arrived.observed = false;
+  ASSERT_NE(Only<Forward>(Send(arrived)), nullptr);
+  const Instant leaves = now_ + Duration::Seconds(20);
+  while (gate_.NextDeadline().value_or(Instant::Never()) < leaves) {
+    now_ = std::max(now_, *gate_.NextDeadline());
+    Send(TimerFired{});
+  }
+  const Tokens unseen = gate_.UnseenOutput(RequestId(1)).value_or(Tokens(0));
+  EXPECT_GT(unseen, Tokens(300)) << "it ran for 20 s";
+  EXPECT_LT(unseen, Tokens(5000));
+  Close(1, Outcome::kClientGone, 0);
+  const int64_t refilled = 6000 * (now_ - Instant::FromSeconds(100)).nanoseconds() / 60'000'000'000;
+  EXPECT_NEAR(Available(), std::min<int64_t>(6000, 6000 - 356 + refilled) + 256 - unseen.value(), 2);
 }
 
 TEST_F(CoreWithTenants, AWaitingRequestThatIsRefusedLaterIsChargedNothing) {

@@ -16,17 +16,20 @@ class TenantRoomTest : public ::testing::Test {
   void SetLimits(Tokens per_minute, int64_t requests) {
     room_.Configure({{kSmallTenant, "small", 1, {per_minute, requests}}, {kOther, "other", 1, {}}}, kRoomStart);
   }
-  std::optional<Refuse> Charge(uint64_t id, int64_t prompt, int64_t max_output, int sequences = 1) {
+  std::optional<Refuse> Charge(uint64_t id, int64_t prompt, int64_t max_output, int sequences = 1,
+                               bool observed = true) {
     RequestArrived arrived;
     arrived.request = RequestId(id);
     arrived.tenant = kSmallTenant;
     arrived.prompt = Tokens(prompt);
     arrived.max_output = Tokens(max_output);
     arrived.sequences = sequences;
+    arrived.observed = observed;
     return room_.Charge(arrived, kRoomStart);
   }
-  void Close(uint64_t id, Outcome outcome, int64_t prompt, int64_t output) {
-    room_.Close(RequestClosed{RequestId(id), outcome, Tokens(prompt), Tokens(output), false}, kRoomStart);
+  void Close(uint64_t id, Outcome outcome, int64_t prompt, int64_t output,
+             std::optional<Tokens> unseen = std::nullopt) {
+    room_.Close(RequestClosed{RequestId(id), outcome, Tokens(prompt), Tokens(output), false}, unseen, kRoomStart);
   }
   int64_t Available() const {
     CoreView view;
@@ -106,6 +109,21 @@ TEST_F(TenantRoomTest, TheForecastStandsInForTheUnknownOutputOfAFinishedRequestA
   EXPECT_EQ(Available(), 710);
   ASSERT_FALSE(Charge(2, 0, 0));
   EXPECT_EQ(Available(), 710 - 256);
+}
+
+TEST_F(TenantRoomTest, AClientThatLeavesAnAnswerInOnePiecePaysForItsUnseenPart) {
+  ASSERT_FALSE(Charge(1, 100, 200, 1, /*observed=*/false));
+  room_.Forwarded(RequestId(1));
+  Close(1, Outcome::kClientGone, 0, 0, Tokens(150));
+  EXPECT_EQ(Available(), 750);
+  ASSERT_FALSE(Charge(2, 100, 200, 1, /*observed=*/false));
+  room_.Forwarded(RequestId(2));
+  Close(2, Outcome::kClientGone, 0, 0);
+  EXPECT_EQ(Available(), 450) << "the forecast, where the core cannot tell";
+  ASSERT_FALSE(Charge(3, 100, 200));
+  room_.Forwarded(RequestId(3));
+  Close(3, Outcome::kClientGone, 0, 0);
+  EXPECT_EQ(Available(), 350) << "a stream without a token has made none";
 }
 
 TEST_F(TenantRoomTest, ARequestThatNeverRanOrWasRejectedUsedNothing) {
