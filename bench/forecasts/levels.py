@@ -1,4 +1,4 @@
-"""Worth of output curves by program: bench/rooms/levels.sh writes the programs of bench/results/forecast.md.
+"""Worth of output curves by program: bench/forecasts/levels.sh writes the programs of bench/results/forecast.md.
 
 The log has one tenant whose four programs (column `shape`) have answers of very different lengths and prompts of equal
 lengths. Each figure is the mean of three seeds.
