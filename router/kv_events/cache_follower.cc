@@ -16,11 +16,19 @@ void ForgetStored(EngineBlocks& blocks, Anchors& anchors, ChainMatcher& matcher)
   matcher.ForgetChains();
 }
 
+size_t EntriesOf(const std::optional<KvBatch>& batch) {
+  size_t entries = 1;
+  if (!batch) return entries;
+  for (const KvEvent& event : batch->events) entries += 1 + event.blocks.size();
+  return entries;
+}
+
 }  // namespace
 
 void CacheFollower::OnDisconnected() {
   watch_.Disconnected();
   held_.clear();
+  held_entries_ = 0;
   replay_until_.reset();
   if (!std::exchange(counts_.sure, false)) return;
   news_.Begin(CacheNews::kUnsure);
@@ -46,7 +54,8 @@ void CacheFollower::Do(SequenceWatch::Step step, Held batch, Instant now) {
     case SequenceWatch::Step::kRestarted:
       return;
     case SequenceWatch::Step::kHold:
-      if (held_.size() >= kMostHeld) return EndReplay(true, now);
+      held_entries_ += EntriesOf(batch.second);
+      if (held_.size() >= kMostHeld || held_entries_ > kMostHeldEntries) return EndReplay(true, now);
       return held_.push_back(std::move(batch));
     case SequenceWatch::Step::kLost:
       Lose();
@@ -67,6 +76,7 @@ void CacheFollower::EndReplay(bool failed, Instant now) {
   replay_until_.reset();
   if (watch_.EndReplay(failed) == SequenceWatch::Step::kRestarted) return Restart();
   if (watch_.proven()) BecomeSure();
+  held_entries_ = 0;
   std::vector<Held> held = std::exchange(held_, {});
   for (Held& batch : held) {
     const SequenceWatch::Step step = watch_.Held(batch.first);
@@ -92,10 +102,12 @@ void CacheFollower::Tick(Instant now) {
 }
 
 std::optional<uint64_t> CacheFollower::TakeRequest(Instant now) {
+  if (now < next_request_) return std::nullopt;
   const std::optional<uint64_t> from = watch_.TakeRequest();
   if (!from) return std::nullopt;
   ++counts_.replays;
   replay_until_ = now + kReplayTimeout;
+  next_request_ = now + kReplayPause;
   return from;
 }
 

@@ -53,7 +53,11 @@ class CacheFollower {
  public:
   // Batches that wait for a replay, at most.
   static constexpr size_t kMostHeld = 4096;
+  // Their blocks and events; no replay under way holds more.
+  static constexpr size_t kMostHeldEntries = 1 << 18;
   static constexpr Duration kReplayTimeout = Duration::Seconds(2);
+  // Between two requests: a publisher whose numbers fall all the time gets no more of them.
+  static constexpr Duration kReplayPause = Duration::Milliseconds(250);
 
   // `router`: as in SessionTag.
   CacheFollower(ReplicaId replica, std::string router, bool can_replay)
@@ -109,6 +113,8 @@ class CacheFollower {
   Anchors anchors_;
   ChainMatcher matcher_;
   std::vector<Held> held_;
+  size_t held_entries_ = 0;
+  Instant next_request_;  // No replay is asked for before.
   std::optional<Instant> replay_until_;
   std::optional<int64_t> group_;  // The layers whose blocks count.
   int64_t block_size_ = 0;

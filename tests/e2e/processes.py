@@ -205,6 +205,11 @@ class Engine(Process):
         return metrics.sum("vllm:num_requests_running") + metrics.sum("vllm:num_requests_waiting")
 
 
+def descriptors(process):
+    """The numbers of the open descriptors of a subprocess."""
+    return {int(name) for name in os.listdir(f"/proc/{process.pid}/fd")}
+
+
 class Router(Process):
     """`penstock serve` with a configuration file made of the given YAML lines, or with the URLs of replicas only."""
 

@@ -168,6 +168,19 @@ TEST_F(CacheFollowing, BatchesThatWaitForAReplayAreBounded) {
   CacheFollower follower = Bound(true);
   for (uint64_t i = 3; i < 5 + CacheFollower::kMostHeld; ++i) Batch(follower, i, {});
   EXPECT_EQ(follower.Counts().losses, 1);
+  CacheFollower large = Bound(true);
+  for (uint64_t i : {3, 4}) Batch(large, i, {Removed(2, 0, int64_t{CacheFollower::kMostHeldEntries / 2})});
+  EXPECT_EQ(large.Counts().losses, 1);
+}
+
+TEST_F(CacheFollowing, APublisherThatBeginsAnewAllTheTimeGetsOneRequestInEachPause) {
+  CacheFollower follower = Bound(true);
+  for (Instant at = At(2); at < At(3); at = at + Duration::Milliseconds(1)) {
+    follower.OnBatch((at - kStart).nanoseconds() % 2'000'000 == 0 ? 9 : 1, KvBatch{}, at);
+    follower.TakeRequest(at);
+    follower.OnReplayEnd(at);
+  }
+  EXPECT_EQ(follower.Counts().replays, 4);
 }
 
 TEST_F(CacheFollowing, ANewPublisherHasAnEmptyCache) {

@@ -1,6 +1,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -141,6 +142,43 @@ TEST_F(EventSockets, MessagesThatAreNoBatchesAreToldApart) {
     liar.send(zmq::str_buffer("nonsense"), zmq::send_flags::dontwait);
     const auto message = stream_->Read();
     return message && !message->whole;
+  }));
+}
+
+// The process may open no further descriptor while it lives.
+class ShortDescriptors {
+ public:
+  ShortDescriptors() {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const rlimit few{3, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  }
+  ~ShortDescriptors() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before_), 0); }
+  ShortDescriptors(const ShortDescriptors&) = delete;
+  ShortDescriptors& operator=(const ShortDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(EventSockets, WithoutDescriptorsNothingOpensAndNothingEnds) {
+  Connect();
+  zmq::context_t unused;
+  {
+    const ShortDescriptors few;
+    EXPECT_FALSE(EventStream::Open(unused, events_, replay_).ok());
+    stream_->ForgetReplay();
+    EXPECT_FALSE(stream_->AskFrom(0));
+    EXPECT_FALSE(stream_->ReadReplay().has_value());
+  }
+  ASSERT_TRUE(Until([this] {
+    stream_->ForgetReplay();
+    return stream_->AskFrom(0);
+  }));
+  EXPECT_TRUE(Until([this] {
+    publisher_->ServeReplays();
+    const auto message = stream_->ReadReplay();
+    return message && message->last;
   }));
 }
 

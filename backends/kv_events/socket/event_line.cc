@@ -1,5 +1,11 @@
 #include "backends/kv_events/socket/event_line.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstring>
 #include <iterator>
 #include <utility>
@@ -31,6 +37,27 @@ void SetUp(zmq::socket_t& socket, int most_queued) {
   socket.set(zmq::sockopt::reconnect_ivl, -1);
 }
 
+// Descriptors that must be free before a socket is made. For lack of one, the library ends the process in its own
+// threads (its src/epoll.cpp), or fails in others.
+constexpr size_t kDescriptors = 16;
+
+bool DescriptorsAreFree() {
+  std::array<int, kDescriptors> taken{};
+  for (int& each : taken) each = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const bool free = std::find(taken.begin(), taken.end(), -1) == taken.end();
+  for (const int each : taken) {
+    if (each >= 0) ::close(each);
+  }
+  return free;
+}
+
+// The context, where a socket can be made in it.
+zmq::context_t* Usable(zmq::context_t& context) {
+  if (DescriptorsAreFree()) return &context;
+  errno = EMFILE;
+  throw zmq::error_t();
+}
+
 struct Report {
   uint16_t event = 0;
   int32_t value = 0;
@@ -49,7 +76,7 @@ Report ReportOf(const zmq::message_t& frame) {
 }  // namespace
 
 EventLine::EventLine(zmq::context_t& context, zmq::socket_type type, int most_queued)
-    : context_(&context), type_(type), most_queued_(most_queued), socket_(context, type) {
+    : context_(Usable(context)), type_(type), most_queued_(most_queued), socket_(context, type) {
   static int lines = 0;  // One thread opens all of them.
   SetUp(socket_, most_queued);
   const std::string changes = absl::StrCat("inproc://kv-events-", ++lines);

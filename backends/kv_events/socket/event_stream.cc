@@ -64,7 +64,13 @@ void EventStream::OpenReplay() {
 }
 
 void EventStream::ForgetReplay() {
-  if (replay_) OpenReplay();
+  if (!replays_) return;
+  replay_.reset();
+  try {
+    OpenReplay();
+  } catch (const zmq::error_t&) {
+    return;  // Descriptors are short: the next request finds some, or its timeout.
+  }
 }
 
 bool EventStream::ReplayWasEndless() { return replay_ && replay_->TakeChange() == Change::kEndless; }

@@ -36,7 +36,7 @@ class EventStream {
   using Change = EventLine::Change;
 
   // tcp://HOST:PORT each. `replay` may be empty. Connects in the background. InvalidArgument: an
-  // address that the library does not take.
+  // address that the library does not take, or short descriptors.
   static absl::StatusOr<EventStream> Open(zmq::context_t& context, const std::string& events,
                                           const std::string& replay);
   // The newest change of the connection since the last call.
@@ -47,7 +47,7 @@ class EventStream {
   std::optional<EventMessage> ReadReplay() { return replay_ ? ReadFrom(*replay_) : std::nullopt; }
   // True: a message of the replay had no end. What was asked for is lost; ForgetReplay() connects again.
   bool ReplayWasEndless();
-  bool can_replay() const { return replay_.has_value(); }
+  bool can_replay() const { return replays_; }
   // Asks for the batches from this number on. False: the request cannot be sent now.
   bool AskFrom(uint64_t number);
   // Forgets a replay under way: what comes of it later is not read.
@@ -58,7 +58,7 @@ class EventStream {
 
  private:
   EventStream(zmq::context_t& context, const std::string& events, const std::string& replay)
-      : context_(&context), events_at_(events), replay_at_(replay) {}
+      : context_(&context), events_at_(events), replay_at_(replay), replays_(!replay.empty()) {}
   static std::optional<EventMessage> ReadFrom(EventLine& line);
   void OpenReplay();
   void Connect();
@@ -66,6 +66,7 @@ class EventStream {
   zmq::context_t* context_;
   EventTarget events_at_;
   EventTarget replay_at_;
+  bool replays_;                     // It serves replays. Their line is missing while descriptors are short.
   size_t turn_ = 0;                  // Of the addresses of both, anew with each connection that fails.
   std::optional<EventLine> events_;  // Always set but in Open().
   std::optional<EventLine> replay_;

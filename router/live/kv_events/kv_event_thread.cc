@@ -30,7 +30,7 @@ std::optional<KvBatch> BatchOf(const EventMessage& message) {
 }  // namespace
 
 struct KvEventThread::Sockets {
-  zmq::context_t context{1};
+  std::optional<zmq::context_t> context;  // Takes a descriptor, so it may come late.
 };
 
 struct KvEventThread::Followed {
@@ -70,30 +70,38 @@ void KvEventThread::StartThread() {
 
 void KvEventThread::Run() {
   Sockets sockets;
-  Instant counted = Now();
   while (!stop_.load(std::memory_order_relaxed)) {
-    TakeSources(sockets);
-    const Instant began = Now();
-    TakeRuns(began);
-    bool more = false;
-    for (const auto& followed : followed_) {
-      // A turn is an engine's: none takes that of another.
-      more = Read(*followed, Now()) || more;
-      Tell(*followed, began);
+    try {
+      TakeTurn(sockets);
+    } catch (const zmq::error_t& error) {
+      // Descriptors or memory are short: a later turn may find some.
+      const auto suppressed = edge_.log == nullptr ? std::nullopt : lines_.Take(Now());
+      if (suppressed) edge_.log->Note(absl::StrCat("kv_events: ", error.what()), LogLevel::kWarning);
+      std::this_thread::sleep_for(ToChrono(kTurn));
     }
-    if (began - counted >= kCountEvery) {
-      counted = began;
-      for (const auto& followed : followed_) Count(*followed);
-    }
-    if (more) {
-      std::this_thread::sleep_for(ToChrono(std::min(kLongestRest, Now() - began)));
-      continue;
-    }
-    std::vector<zmq::pollitem_t> items;
-    for (const auto& followed : followed_) followed->stream.AddTo(items);
-    zmq::poll(items, std::chrono::duration_cast<std::chrono::milliseconds>(ToChrono(kTurn)));
   }
   followed_.clear();
+}
+
+void KvEventThread::TakeTurn(Sockets& sockets) {
+  if (!sockets.context) sockets.context.emplace(1);
+  TakeSources(sockets);
+  const Instant began = Now();
+  TakeRuns(began);
+  bool more = false;
+  for (const auto& followed : followed_) {
+    // A turn is an engine's: none takes that of another.
+    more = Read(*followed, Now()) || more;
+    Tell(*followed, began);
+  }
+  if (began - counted_ >= kCountEvery) {
+    counted_ = began;
+    for (const auto& followed : followed_) Count(*followed);
+  }
+  if (more) return std::this_thread::sleep_for(ToChrono(std::min(kLongestRest, Now() - began)));
+  std::vector<zmq::pollitem_t> items;
+  for (const auto& followed : followed_) followed->stream.AddTo(items);
+  zmq::poll(items, std::chrono::duration_cast<std::chrono::milliseconds>(ToChrono(kTurn)));
 }
 
 void KvEventThread::TakeSources(Sockets& sockets) {
@@ -102,20 +110,26 @@ void KvEventThread::TakeSources(Sockets& sockets) {
     std::lock_guard lock(mutex_);
     wanted = std::exchange(wanted_, std::nullopt);
   }
-  if (!wanted) return;
+  const bool again = !wanted && again_at_ && Now() >= *again_at_;
+  if (!wanted && !again) return;
+  if (wanted) sources_ = *std::move(wanted);
+  again_at_.reset();
   KvEventMetrics& metrics = edge_.telemetry->engines().kv_events();
   std::vector<std::unique_ptr<Followed>> before = std::exchange(followed_, {});
-  for (const KvEventSource& source : *wanted) {
+  for (const KvEventSource& source : sources_) {
     const auto same = std::find_if(before.begin(), before.end(),
                                    [&](const auto& each) { return each != nullptr && each->source == source; });
     if (same != before.end()) {
       followed_.push_back(std::exchange(*same, nullptr));
       continue;
     }
-    auto stream = EventStream::Open(sockets.context, source.events, source.replay);
+    auto stream = EventStream::Open(*sockets.context, source.events, source.replay);
     if (!stream.ok()) {
-      if (edge_.log != nullptr)
-        edge_.log->Note(absl::StrCat("kv_events: ", stream.status().message()), LogLevel::kWarning);
+      again_at_ = Now() + kPatience;
+      if (edge_.log != nullptr && !again) {
+        edge_.log->Note(absl::StrCat("kv_events: ", stream.status().message(), "; the router goes on trying"),
+                        LogLevel::kWarning);
+      }
       continue;
     }
     CacheFollower follower(source.replica, edge_.pseudonym, stream->can_replay());

@@ -53,6 +53,7 @@ class KvEventThread {
   // Where the system gives no thread, the log says so and no events are followed; the next sources try again.
   void StartThread();
   void Run();
+  void TakeTurn(Sockets& sockets);
   void TakeSources(Sockets& sockets);
   void TakeRuns(Instant now);
   // False: the turn that began then is over, or the thread ends.
@@ -67,6 +68,9 @@ class KvEventThread {
   Edge& edge_;
   RunTap& tap_;
   RunBook runs_;  // The fields up to `lines_` belong to the thread.
+  std::vector<KvEventSource> sources_;
+  std::optional<Instant> again_at_;  // A source could not be opened: all are tried again then.
+  Instant counted_;
   std::vector<std::unique_ptr<Followed>> followed_;
   LineSampler lines_;
   std::atomic<bool> stop_{false};

@@ -1,10 +1,12 @@
 """Events of prefix caches: the router's index follows what simulated engines publish."""
 import os
+import resource
+import signal
 import socket
 import threading
 
 from fleet_file import MODEL, FleetEngines
-from processes import Metrics, Process, Router, free_port, wait_until
+from processes import Metrics, Process, Router, descriptors, free_port, wait_until
 from raw_http import chat, request_bytes, send
 
 # A pool of 375 blocks of 16 tokens.
@@ -63,6 +65,22 @@ def test_an_address_without_a_publisher_is_named_once(folder):
         ask(router.address, "first")
         warned = [line for line in router.log().splitlines() if "does not connect" in line]
         assert len(warned) == 1 and '"level":"warning"' in warned[0] and '"replica":"a"' in warned[0]
+
+
+def test_cache_events_without_descriptors_are_tried_again(folder):
+    at = ports()
+    with start(folder, events(at)) as engines, Router(folder, config=router_config(engines, "")) as router:
+        ask(router.address, "first")
+        clients = [socket.create_connection(router.address, timeout=20) for _ in range(60)]
+        wait_until(lambda: len(descriptors(router.process)) > 60, 20, router.log)
+        few = len(descriptors(router.process)) + 12
+        resource.prlimit(router.process.pid, resource.RLIMIT_NOFILE, (few, few))
+        router.write_config(router_config(engines, events(at)))
+        router.signal(signal.SIGHUP)
+        router.wait_for_log("kv_events: ", "Too many open files", "the router goes on trying")
+        for client in clients:
+            client.close()
+        router.wait_for_count("penstock_kv_event_followed", 1)
 
 
 def test_what_others_evict_is_known_to_the_router(folder):

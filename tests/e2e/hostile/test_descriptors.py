@@ -8,7 +8,7 @@ import socket
 import subprocess
 
 import pytest
-from processes import BINARY, Metrics, Router, free_port, get, wait_until
+from processes import BINARY, Metrics, Router, descriptors, free_port, get, wait_until
 from raw_http import chat, read_answer, request_bytes
 from scripted_engine import MODEL, ScriptedEngine, http as answer_bytes
 
@@ -77,10 +77,6 @@ def test_idle_connections_make_room_when_descriptors_are_few(folder, engine):
     finally:
         router.terminate()
         assert router.wait(10) == 0
-
-
-def descriptors(process):
-    return {int(name) for name in os.listdir(f"/proc/{process.pid}/fd")}
 
 
 def ask(connection):
