@@ -27,6 +27,8 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 constexpr auto kLastWords = std::chrono::seconds(2);
+// Between two reads of what a process in the background writes after the command's end: 640 KB/s.
+constexpr auto kBackgroundPause = std::chrono::milliseconds(100);
 constexpr int kFirstOtherDescriptor = 3;
 
 absl::Status Failed(absl::string_view what, int error) {
@@ -97,6 +99,7 @@ struct ShellCommand::State : std::enable_shared_from_this<State> {
         process(loop, pid_descriptor),
         output(loop, output_descriptor),
         last_words(loop),
+        pause(loop),
         on_end(std::move(tell)) {}
 
   void AwaitEnd() {
@@ -112,6 +115,9 @@ struct ShellCommand::State : std::enable_shared_from_this<State> {
     const bool exited = !known || info.si_code == CLD_EXITED;
     end = CommandEnd{exited ? info.si_status : 0, exited ? 0 : info.si_status};
     if (!ending_group) Reap();
+    // Processes in the background may keep the output open for ever, and this would stay with it.
+    error_code ignored;
+    process.close(ignored);
     ReadAtHand();
     if (on_end) std::exchange(on_end, nullptr)();
   }
@@ -130,6 +136,13 @@ struct ShellCommand::State : std::enable_shared_from_this<State> {
     });
   }
   void ReadOn() {
+    if (!end) return AwaitOutput();
+    pause.expires_after(kBackgroundPause);
+    pause.async_wait([self = shared_from_this()](const error_code& error) {
+      if (!error) self->AwaitOutput();
+    });
+  }
+  void AwaitOutput() {
     output.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](const error_code& error) {
       if (!error && self->ReadAtHand()) self->ReadOn();
     });
@@ -153,6 +166,7 @@ struct ShellCommand::State : std::enable_shared_from_this<State> {
   asio::posix::stream_descriptor process;
   asio::posix::stream_descriptor output;
   asio::steady_timer last_words;
+  asio::steady_timer pause;
   std::function<void()> on_end;
   std::optional<CommandEnd> end;
   bool ending_group = false;

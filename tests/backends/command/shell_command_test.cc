@@ -8,7 +8,9 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 
 namespace penstock {
 namespace {
@@ -137,6 +139,28 @@ TEST_F(ShellCommands, TheEndDoesNotWaitForWhatRunsInTheBackground) {
   const pid_t child = std::stoi(command->Output().substr(6));
   command->Kill();
   EXPECT_EQ(kill(child, 0), 0) << "a process in the background lives on";
+  kill(child, SIGKILL);
+}
+
+size_t OpenDescriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(all), end(all)));
+}
+
+TEST_F(ShellCommands, WhatAProcessInTheBackgroundWritesTakesFewTurnsAndOneDescriptor) {
+  EndOf(*Start("true"));
+  ASSERT_TRUE(Until([this] { return loop_.stopped(); }));
+  const size_t before = OpenDescriptors();
+  const std::string file = ::testing::TempDir() + "penstock_background_process";
+  const auto command = Start("yes & echo $! > " + file);
+  EXPECT_TRUE(EndOf(*command).ok());
+  EXPECT_EQ(OpenDescriptors(), before + 1) << "its output";
+  loop_.restart();
+  // Without a pause, they would be thousands.
+  EXPECT_LT(loop_.run_for(std::chrono::seconds(1)), 200U);
+  pid_t child = 0;
+  std::ifstream(file) >> child;
+  ASSERT_GT(child, 0);
   kill(child, SIGKILL);
 }
 
