@@ -82,6 +82,9 @@ TEST(ProxyHeaders, BadHeadersNameTheirFault) {
                                         "PROXY TCP4 ::1 1.2.3.4 1 2\r\n",
                                         "PROXY TCP6 1.2.3.4 ::1 1 2\r\n",
                                         "PROXY TCP6 fe80::1%lo ::1 1 2\r\n",
+                                        "PROXY TCP4 0.0.0.0 1.2.3.4 1 2\r\n",
+                                        "PROXY TCP6 :: ::1 1 2\r\n",
+                                        Binary(0x21, 0x11, std::string(12, '\0')),
                                         "PROXY TCP4 1.2.3.4 1.2.3.4 1 65536\r\n",
                                         "PROXY TCP4 1.2.3.4 1.2.3.4 -1 2\r\n",
                                         "PROXY TCP4 1.2.3 1.2.3.4 1 2\r\n",
@@ -100,6 +103,12 @@ TEST(ProxyHeaders, BadHeadersNameTheirFault) {
     EXPECT_FALSE(header.fault.empty()) << bytes;
     EXPECT_FALSE(header.client.has_value() && header.state == ProxyHeader::State::kDone);
   }
+}
+
+TEST(ProxyHeaders, AMappedAddressIsThatOfIpv4) {
+  const ProxyHeader header = ReadProxyHeader("PROXY TCP6 ::ffff:1.2.3.4 ::1 1 2\r\n");
+  ASSERT_TRUE(header.client.has_value());
+  EXPECT_EQ(header.client->to_string(), "1.2.3.4");
 }
 
 TEST(ProxyHeaders, TheLongestOfEachVersionIsTheLastThatPasses) {

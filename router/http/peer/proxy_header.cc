@@ -95,11 +95,21 @@ ProxyHeader ReadBinary(absl::string_view bytes) {
   return header;
 }
 
+// No client has the unspecified address. One of IPv4 is named as such.
+ProxyHeader OfOneClient(ProxyHeader header) {
+  if (!header.client) return header;
+  if (header.client->is_unspecified()) return Bad("the address of the client is unspecified");
+  if (header.client->is_v6() && header.client->to_v6().is_v4_mapped()) {
+    header.client = ip::make_address_v4(ip::v4_mapped, header.client->to_v6());
+  }
+  return header;
+}
+
 }  // namespace
 
 ProxyHeader ReadProxyHeader(absl::string_view bytes) {
-  if (absl::StartsWith(bytes, kSignature1)) return ReadLine(bytes);
-  if (absl::StartsWith(bytes, kSignature2)) return ReadBinary(bytes);
+  if (absl::StartsWith(bytes, kSignature1)) return OfOneClient(ReadLine(bytes));
+  if (absl::StartsWith(bytes, kSignature2)) return OfOneClient(ReadBinary(bytes));
   if (MayBegin(bytes, kSignature1) || MayBegin(bytes, kSignature2)) return {};
   return Bad("there is none");
 }
