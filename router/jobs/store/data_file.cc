@@ -154,7 +154,7 @@ JobDone SyncFolder(const std::string& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return SystemError(folder);
   const bool synced = ::fsync(descriptor) == 0;
-  const JobError error = SystemError(folder);
+  JobError error = SystemError(folder);
   ::close(descriptor);
   if (!synced) return error;
   return Done();

@@ -78,7 +78,7 @@ JobDone JobStore::Recover() {
   const auto uploads = p.folder->RemoveUploads();
   if (!uploads.ok()) return uploads.error();
   absl::flat_hash_set<std::string> outputs;
-  const JobDone listed = p.batches.KnownOutputs([&outputs](const std::string& id) { outputs.insert(id); });
+  JobDone listed = p.batches.KnownOutputs([&outputs](const std::string& id) { outputs.insert(id); });
   if (!listed.ok()) return listed;
   JobDone asked = Done();
   const auto aside = p.folder->SetUnknownAside([&](const std::string& id) {
@@ -101,7 +101,7 @@ JobResult<bool> JobStore::Tidy(UnixSeconds now) {
   const auto files = parts_->files.RemoveExpired(now, kTidyFiles);
   if (!files.ok()) return files.error();
   parts_->reserve.Restore();
-  const auto batches = parts_->batches.Tidy(now);
+  auto batches = parts_->batches.Tidy(now);
   if (!batches.ok()) return batches;
   return *batches || *files == kTidyFiles;
 }
