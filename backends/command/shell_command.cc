@@ -27,7 +27,7 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 constexpr auto kLastWords = std::chrono::seconds(2);
-// Between two reads of what a process in the background writes after the command's end: 640 KB/s.
+// The pause between two reads of 64 KiB, once the command has ended and its background processes write on.
 constexpr auto kBackgroundPause = std::chrono::milliseconds(100);
 constexpr int kFirstOtherDescriptor = 3;
 
@@ -115,7 +115,7 @@ struct ShellCommand::State : std::enable_shared_from_this<State> {
     const bool exited = !known || info.si_code == CLD_EXITED;
     end = CommandEnd{exited ? info.si_status : 0, exited ? 0 : info.si_status};
     if (!ending_group) Reap();
-    // Processes in the background may keep the output open for ever, and this would stay with it.
+    // A process in the background may hold the output open for ever. This descriptor must not stay with it.
     error_code ignored;
     process.close(ignored);
     ReadAtHand();

@@ -65,7 +65,8 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   // call while has_more() is true lets the other work of the loop go first.
   void AwaitInput(Duration timeout, Waiter& waiter);
   // Appends the bytes of the socket to the input after a wait that ended with `waited`. Invalidates views into consumed
-  // input. would_block: no bytes yet. timed_out: the connection stays usable. no_buffer_space: the input is full.
+  // input. would_block: no bytes yet. timed_out: none before the deadline, and the connection stays usable.
+  // no_buffer_space: the input is full.
   ErrorCode TakeInput(const ErrorCode& waited);
   // The same without a wait before it.
   ErrorCode ReadInput();

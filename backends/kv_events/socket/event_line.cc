@@ -51,7 +51,7 @@ bool DescriptorsAreFree() {
   return free;
 }
 
-// The context, where a socket can be made in it.
+// Returns the context. Throws EMFILE where descriptors are short.
 zmq::context_t* Usable(zmq::context_t& context) {
   if (DescriptorsAreFree()) return &context;
   errno = EMFILE;

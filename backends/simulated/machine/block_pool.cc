@@ -8,11 +8,12 @@ namespace penstock::simulated {
 BlockPool::BlockPool(Blocks total, ElasticMemory* elastic, int64_t block_bytes, CacheJournal* journal)
     : elastic_(elastic), block_bytes_(block_bytes), journal_(journal), total_(total.value()), free_(total.value()) {}
 
-// A block that was never used has nothing cached, and those that were used go before it.
+// The order: used blocks without cached tokens, blocks that were never used, cached blocks.
 BlockIndex BlockPool::FirstFree() {
   const BlockIndex first = blocks_[kSentinel].next;
-  const bool empty = first == kSentinel || blocks_[first].content != Content::kNone;
-  if (!empty || static_cast<int64_t>(blocks_.size()) > total_) {
+  const bool without_tokens = first != kSentinel && blocks_[first].content == Content::kNone;
+  const bool all_made = static_cast<int64_t>(blocks_.size()) > total_;
+  if (without_tokens || all_made) {
     Unlink(first);
     return first;
   }

@@ -48,6 +48,7 @@ void Exits::End(RequestState* request, const RequestClosed& event, Instant now) 
 void Exits::Close(const RequestClosed& event, Instant now) {
   RequestState* request = rooms_.requests.Find(event.request);
   if (request == nullptr) return;
+  // Its replica still knows the steps that it ran.
   RequestClosed used = event;
   if (event.outcome == Outcome::kClientGone && event.output == Tokens(0)) {
     used.output = rooms_.forecasts.UnseenOutput(*request);

@@ -30,8 +30,8 @@ class AdmissionCore {
   virtual std::optional<WaitView> WaitOf(RequestId request) const = 0;
   // The demand that memory holds back; empty where the core tells no reason to wait.
   virtual MemoryWaits FindMemoryWaits(Instant) const { return {}; }
-  // The output tokens, of all sequences, that an engine is taken to have made for a request that shows none of them.
-  // It is empty where the core cannot tell.
+  // The output tokens that an engine is taken to have made for a request that shows none, over all sequences; nullopt:
+  // the core cannot tell.
   virtual std::optional<Tokens> UnseenOutput(RequestId) const { return std::nullopt; }
   // The rest of a tenant's limits; nullopt where it has none, or the core keeps none.
   virtual std::optional<AllowanceView> AllowanceOf(TenantId, Instant) const { return std::nullopt; }

@@ -95,8 +95,8 @@ ProxyHeader ReadBinary(absl::string_view bytes) {
   return header;
 }
 
-// No client has the unspecified address. One of IPv4 is named as such.
-ProxyHeader OfOneClient(ProxyHeader header) {
+// A client never has the unspecified address. A mapped address becomes that of IPv4, so that a client has one name.
+ProxyHeader WithClientAddress(ProxyHeader header) {
   if (!header.client) return header;
   if (header.client->is_unspecified()) return Bad("the address of the client is unspecified");
   if (header.client->is_v6() && header.client->to_v6().is_v4_mapped()) {
@@ -108,8 +108,8 @@ ProxyHeader OfOneClient(ProxyHeader header) {
 }  // namespace
 
 ProxyHeader ReadProxyHeader(absl::string_view bytes) {
-  if (absl::StartsWith(bytes, kSignature1)) return OfOneClient(ReadLine(bytes));
-  if (absl::StartsWith(bytes, kSignature2)) return OfOneClient(ReadBinary(bytes));
+  if (absl::StartsWith(bytes, kSignature1)) return WithClientAddress(ReadLine(bytes));
+  if (absl::StartsWith(bytes, kSignature2)) return WithClientAddress(ReadBinary(bytes));
   if (MayBegin(bytes, kSignature1) || MayBegin(bytes, kSignature2)) return {};
   return Bad("there is none");
 }
