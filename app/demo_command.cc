@@ -112,13 +112,15 @@ std::string StallText(const bench::DemoSnapshot& stats) {
       stats.longest_stall.seconds());
 }
 
-// False when a signal came first, or the engines did not come up.
-bool WaitForEngines(const bench::DemoContest& contest, const sigset_t& signals) {
+enum class Start { kReady, kAskedToEnd, kTooLate };
+
+Start WaitForEngines(const bench::DemoContest& contest, const sigset_t& signals) {
   const Instant limit = Now() + kStartLimit;
   while (!contest.Ready()) {
-    if (Now() > limit || AskedToEnd(signals, Duration::Milliseconds(20))) return false;
+    if (AskedToEnd(signals, Duration::Milliseconds(20))) return Start::kAskedToEnd;
+    if (Now() > limit) return Start::kTooLate;
   }
-  return true;
+  return Start::kReady;
 }
 
 }  // namespace
@@ -134,7 +136,9 @@ int RunDemo(const DemoOptions& options) {
   if (options.beside != kNobody) configs.push_back(Beside(*config, options.beside));
   bench::DemoContest contest(PENSTOCK_VERSION);
   if (const absl::Status started = contest.Start(configs); !started.ok()) return Fail("demo", started.message());
-  if (!WaitForEngines(contest, signals)) return Fail("demo", "the simulated engines did not come up");
+  const Start begun = WaitForEngines(contest, signals);
+  if (begun == Start::kAskedToEnd) return 0;
+  if (begun == Start::kTooLate) return Fail("demo", "the simulated engines did not come up");
 
   const Instant start = Now();
   contest.Send(kModels);
@@ -145,7 +149,7 @@ int RunDemo(const DemoOptions& options) {
   std::cout << Farewell(contest.FirstStats(), elapsed) << '\n';
   if (const std::string rows = bench::ContestText(contest.Rows()); !rows.empty()) std::cout << rows << '\n';
   std::cout << StallText(contest.FirstStats()) << std::flush;
-  return 0;
+  return std::cout ? 0 : 1;
 }
 
 }  // namespace penstock

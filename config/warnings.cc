@@ -125,6 +125,22 @@ void WarnClassBounds(const Config& config, std::vector<std::string>& warnings) {
   }
 }
 
+// True: both are names of one model.
+bool IsOneModel(const Config& config, absl::string_view name, absl::string_view other) {
+  if (name == other) return true;
+  const ModelConfig* model = FindModel(config, name);
+  return model != nullptr && model == FindModel(config, other);
+}
+
+void WarnRanks(const Config& config, const ReplicaConfig& replica, std::vector<std::string>& warnings) {
+  if (RanksOf(replica) < 2) return;
+  for (const AdapterConfig& adapter : config.adapters) {
+    if (!IsOneModel(config, adapter.model, replica.model)) continue;
+    warnings.push_back(absl::StrCat("replicas: ", replica.id, ": the adapter ", adapter.name,
+                                    " is not loaded on an engine with data-parallel ranks"));
+  }
+}
+
 void WarnReplica(const Config& config, const ReplicaConfig& replica, std::vector<std::string>& warnings) {
   const std::string place = absl::StrCat("replicas: ", replica.id, ": ");
   if (replica.key == kHiddenSecret) warnings.push_back(place + "key is the placeholder *** of a printed configuration");
@@ -157,6 +173,7 @@ void WarnReplica(const Config& config, const ReplicaConfig& replica, std::vector
     warnings.push_back(absl::StrCat(place, "the shape of ", replica.model,
                                     " is unknown: its memory is kept in tokens and not checked against the GPU"));
   }
+  WarnRanks(config, replica, warnings);
 }
 
 bool IsUnrelayed(absl::string_view name) {

@@ -36,6 +36,9 @@ std::string WithoutSecrets(absl::string_view text) {
                       query == absl::string_view::npos ? "" : "?...");
 }
 
+// The longest name of a host: RFC 1035, section 2.3.4, in text with its last dot.
+constexpr size_t kLongestName = 254;
+
 absl::Status Bad(absl::string_view text, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat("\"", WithoutSecrets(text), "\" ", why));
 }
@@ -67,6 +70,8 @@ absl::Status SplitHost(absl::string_view text, absl::string_view authority, std:
   }
   const size_t colon = rest.find(':');
   host = std::string(rest.substr(0, colon));
+  if (host.size() > kLongestName)
+    return Bad(text, absl::StrCat("has a host of more than ", kLongestName, " characters"));
   port = colon == absl::string_view::npos ? absl::string_view() : rest.substr(colon + 1);
   if (port.find(':') != absl::string_view::npos) return Bad(text, "needs brackets around an IPv6 address");
   if (!std::all_of(host.begin(), host.end(), IsHostCharacter)) return Bad(text, "has a host with odd characters");

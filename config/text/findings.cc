@@ -13,6 +13,9 @@
 namespace penstock {
 namespace {
 
+// Bytes of a message beyond it are cut: it may quote a value of the file.
+constexpr size_t kMostText = 8 << 10;
+
 // Edits between two words; two neighbours that change places are one edit. Three rows of the table at a time.
 size_t Edits(absl::string_view a, absl::string_view b) {
   std::vector<size_t> before(b.size() + 1);
@@ -57,7 +60,8 @@ void Findings::Add(Place place, absl::string_view key, absl::string_view message
   }
   std::string text = absl::StrCat(file_, ":", place.line, ":", place.column, ": ");
   if (!key.empty()) absl::StrAppend(&text, key, ": ");
-  absl::StrAppend(&text, message);
+  absl::StrAppend(&text, message.substr(0, kMostText));
+  if (message.size() > kMostText) absl::StrAppend(&text, "...");
   const bool repeated =
       std::any_of(findings_.begin(), findings_.end(), [&](const Finding& finding) { return finding.text == text; });
   if (!repeated) findings_.push_back({place, std::move(text)});

@@ -45,6 +45,14 @@ TEST(AddressSpellings, TwoListenersHaveTwoAddresses) {
   EXPECT_THAT(FindingsOf(WithReplica("listen: unix:p\n")), HasSubstr("listen: \"unix:p\" needs an absolute path"));
 }
 
+TEST(AddressSpellings, AHostHasNoMoreThan254Characters) {
+  EXPECT_THAT(FindingsOf(WithReplica("listen: " + std::string(254, 'x') + ":80\n")), IsEmpty());
+  EXPECT_THAT(FindingsOf(WithReplica("listen: " + std::string(255, 'x') + ":80\n")),
+              HasSubstr("has a host of more than 254 characters"));
+  EXPECT_THAT(FindingsOf("replicas: [{url: 'http://" + std::string(255, 'x') + "'}]\n"),
+              HasSubstr("has a host of more"));
+}
+
 TEST(AddressSpellings, AUrlInAnotherSpellingIsTheSameEngine) {
   const std::pair<const char*, const char*> same[] = {{"http://localhost:8000", "http://127.0.0.1:8000"},
                                                       {"http://Host:80", "http://host"},

@@ -1,11 +1,16 @@
 #include "config/values/capacity.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/config/load_helpers.h"
 
 namespace penstock {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 Config TwoOnOneGpu(const std::string& first, const std::string& second) {
   return Parsed("gpus: [{id: g, kind: a100-80}]\nreplicas:\n  - {id: a, gpus: [g], model: llama-3.1-8b, simulated: {}" +
@@ -16,6 +21,19 @@ TEST(Capacity, KvMemoryIsWholeBlocksOfTokens) {
   const Config config = TwoOnOneGpu(", kv_memory: 18GB", ", kv_tokens: 1003");
   EXPECT_EQ(SimulatedKvTokens(config, config.replicas[0]), Tokens(18'000'000'000 / 131072 / 16 * 16));
   EXPECT_EQ(SimulatedKvTokens(config, config.replicas[1]), Tokens(992));
+}
+
+TEST(Capacity, AnEngineWithRanksLoadsNoAdapter) {
+  const auto warnings = [](const std::string& simulated) {
+    return Warnings(
+        Parsed("models: [{name: m, shape: llama-3.1-8b, aliases: [n]}, {name: o, shape: qwen2.5-7b}]\n"
+               "gpus: [{id: g, kind: h100}, {id: h, kind: h100}, {id: i, kind: h100}]\n"
+               "adapters: [{name: sql, path: /a, model: n}]\n"
+               "replicas:\n  - {id: a, gpus: [g, h], model: m, simulated: " +
+               simulated + "}\n  - {id: b, gpus: [i], model: o, simulated: {}}\n"));
+  };
+  EXPECT_THAT(warnings("{}"), IsEmpty());
+  EXPECT_THAT(warnings("{ranks: 2}"), ElementsAre(HasSubstr("replicas: a: the adapter sql is not loaded")));
 }
 
 TEST(Capacity, ReplicasWithoutASizeShareWhatIsLeftOfTheirGpu) {

@@ -17,6 +17,7 @@ namespace penstock {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -69,6 +70,13 @@ TEST(Mistakes, AListThatIsTooLongNamesItsLimit) {
         << list;
   }
   EXPECT_THAT(MessageOf("replicas: [" + many + "]\n"), HasSubstr("replicas: has 10001 entries, more than 10000"));
+}
+
+TEST(Mistakes, AValueThatIsTooLongToQuoteIsCut) {
+  const std::string message = MessageOf(kReplicas + ("listen: " + std::string(1'000'000, 'x') + ":1\n"));
+  EXPECT_THAT(message, HasSubstr("listen: \"xxxx"));
+  EXPECT_THAT(message, EndsWith("xxx..."));
+  EXPECT_LT(message.size(), 10'000);
 }
 
 TEST(Mistakes, AMappingWithTooManyNamesNamesItsLimit) {

@@ -57,20 +57,30 @@ def text_of(stream):
     return "".join(choice["text"] for event in events for choice in event["choices"])
 
 
+def ask_until_handed_over(address, name, stream):
+    """On busy cores a prefill may end too late, and the decode engine computes the prompt. Returns the prompt's name."""
+    for attempt in range(5):
+        asked = f"{name} {attempt}"
+        headers, answer = ask(address, asked, stream)
+        receipt = json.loads(headers["x-penstock-receipt"])
+        assert receipt["replica"] == "decode" and receipt["prefill"]["replica"] == "prefill", receipt
+        if receipt["prefill"]["handed_over"]:
+            return asked, answer
+    raise AssertionError("no prompt was handed over")
+
+
 def test_a_cache_that_was_handed_over_gives_the_undisturbed_answer(engines, router):
     prefill, _ = engines
-    headers, answer = ask(router.address, "one")
+    one, answer = ask_until_handed_over(router.address, "one", stream=False)
     whole = json.loads(answer)
-    receipt = json.loads(headers["x-penstock-receipt"])
-    assert receipt["replica"] == "decode" and receipt["prefill"] == {"replica": "prefill", "handed_over": True}
-    _, stream = ask(router.address, "two", stream=True)
+    two, stream = ask_until_handed_over(router.address, "two", stream=True)
     # The prefill engine alone, by its own cache.
-    assert json.loads(ask(prefill.address, "one")[1])["choices"] == whole["choices"]
-    assert json.loads(ask(prefill.address, "two")[1])["choices"][0]["text"] == text_of(stream)
+    assert json.loads(ask(prefill.address, one)[1])["choices"] == whole["choices"]
+    assert json.loads(ask(prefill.address, two)[1])["choices"][0]["text"] == text_of(stream)
     assert whole["usage"]["prompt_tokens"] > 800
     assert whole["usage"]["prompt_tokens_details"]["cached_tokens"] == 0, "of the prefill engine"
     metrics = router.wait_for_nothing()
-    assert metrics.sum("penstock_handovers_total", result="handed_over") == 2
+    assert metrics.sum("penstock_handovers_total", result="handed_over") == 2, "each told by its receipt"
     # A poll may time out on busy cores.
     for kind in ("closed", "garbage", "hung", "server"):
         assert metrics.sum("penstock_engine_errors_total", kind=kind) == 0, router.log()

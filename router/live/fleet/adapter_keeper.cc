@@ -10,6 +10,7 @@
 #include "backends/engines/contract/renewed.h"
 #include "backends/engines/scrape/engine_scraper.h"
 #include "base/clock.h"
+#include "router/fleet/known_replica.h"
 #include "router/fleet/sleep_plan.h"
 #include "router/live/fleet/notice.h"
 #include "router/telemetry/engine_metrics.h"
@@ -99,6 +100,24 @@ bool AdapterKeeper::Lists(ReplicaId replica, const std::string& name) const {
   const std::optional<Discovery>& found = book_.known(replica).discovery;
   return found && std::any_of(found->models.begin(), found->models.end(),
                               [&name](const ServedModel& model) { return model.name == name; });
+}
+
+bool AdapterKeeper::KeepsAdaptersOut(ReplicaId replica) const {
+  if (book_.RanksOf(replica).size() < 2) return false;
+  const std::string base = BaseModel(book_.config(), book_.known(replica));
+  const std::vector<AdapterConfig>& adapters = book_.config().adapters;
+  return std::any_of(adapters.begin(), adapters.end(), [&](const AdapterConfig& adapter) {
+    return CanonicalName(book_.config(), adapter.model) == base;
+  });
+}
+
+void AdapterKeeper::LogLeftOut(const WatchedReplica& watched) const {
+  const std::string& name = watched.config.id;
+  const size_t models = book_.known(watched.id).discovery->models_beyond;
+  if (models > 0)
+    LogWarning(control_.edge(), name, absl::StrCat("engine lists too many models: the last ", models, " are left out"));
+  if (KeepsAdaptersOut(watched.id))
+    LogWarning(control_.edge(), name, "engine has ranks: it is not asked to load the adapters of the configuration");
 }
 
 std::vector<Event> AdapterKeeper::FactsOf(ReplicaId replica) const {

@@ -34,6 +34,8 @@ class AdapterKeeper {
   void Order(const std::shared_ptr<WatchedReplica>& watched, const LoadAdapter& order);
   // Ends the load of the replica soon, if one is under way.
   void Stop(ReplicaId replica);
+  // Warns of the engine's models and of the configuration's adapters that the router leaves out.
+  void LogLeftOut(const WatchedReplica& watched) const;
   // The adapters on demand of the replica, as its engine listed them last.
   std::vector<Event> FactsOf(ReplicaId replica) const;
 
@@ -44,6 +46,8 @@ class AdapterKeeper {
   // Reads the engine's list of models again. False: it could not be read.
   boost::asio::awaitable<bool> ReadModels(WatchedReplica& watched);
   bool Lists(ReplicaId replica, const std::string& name) const;
+  // Adapters of the configuration belong to its model, but it has ranks: a load would reach all of them.
+  bool KeepsAdaptersOut(ReplicaId replica) const;
   void Tell(const WatchedReplica& watched, const LoadAdapter& order, const VerbEnd& end, bool loaded, Duration took);
 
   EventLoop& control_;

@@ -195,7 +195,7 @@ asio::awaitable<absl::Status> FleetMonitor::Poll(WatchedReplica& watched) {
 }
 
 void FleetMonitor::TellFacts(WatchedReplica& watched) {
-  LogLeftOut(control_.edge(), watched.config.id, book_.known(watched.id).discovery->models_beyond);
+  adapters_.LogLeftOut(watched);
   std::vector<Event> events = adapters_.FactsOf(watched.id);
   if (watched.told.health) Append(HealthOfRanks(book_, watched.id, *watched.told.health), events);
   // Before the loops: what the core would still send to a rank that is gone, they could not deliver.

@@ -2,11 +2,9 @@
 #ifndef PENSTOCK_ROUTER_LIVE_FLEET_NOTICE_H_
 #define PENSTOCK_ROUTER_LIVE_FLEET_NOTICE_H_
 
-#include <cstddef>
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "base/health.h"
 #include "router/live/event_loop.h"
 
@@ -24,11 +22,6 @@ inline void LogNotice(const Edge& edge, const std::string& replica, std::string 
 
 inline void LogWarning(const Edge& edge, const std::string& replica, std::string message) {
   LogNotice(edge, replica, std::move(message), LogLevel::kWarning);
-}
-
-inline void LogLeftOut(const Edge& edge, const std::string& replica, size_t models) {
-  if (models == 0) return;
-  LogWarning(edge, replica, absl::StrCat("engine lists too many models: the last ", models, " are left out"));
 }
 
 inline const char* TextOf(Health health) {

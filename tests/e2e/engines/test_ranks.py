@@ -58,3 +58,12 @@ def test_the_death_of_the_engine_takes_all_its_ranks_down(folder):
         router.wait_for_count("penstock_replica_up", 0)
         status = send(router.address, request_bytes(body=chat(max_tokens=3)), timeout=30).status
         assert status == 503
+
+
+def test_adapters_that_an_engine_with_ranks_does_not_load_are_told(folder):
+    adapters = f"adapters:\n  - {{name: sql, path: /adapters/sql, model: {MODEL}}}\n"
+    with FleetEngines(folder, RANKS) as engines, Router(folder, config=adapters + found_out(engines)) as router:
+        router.wait_for_count("penstock_replica_up", 2)
+        wait_until(lambda: "it is not asked to load the adapters" in router.log(), 20, router.log)
+        assert send(router.address, request_bytes(body=chat(model="sql", max_tokens=3)), timeout=30).status == 404
+        assert send(router.address, request_bytes(body=chat(max_tokens=3)), timeout=30).status == 200
