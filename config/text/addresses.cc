@@ -36,8 +36,7 @@ std::string WithoutSecrets(absl::string_view text) {
                       query == absl::string_view::npos ? "" : "?...");
 }
 
-// The longest name of a host: RFC 1035, section 2.3.4, in text with its last dot.
-constexpr size_t kLongestName = 254;
+constexpr size_t kLongestName = 254;  // Of a host, in text with its last dot: RFC 1035, section 2.3.4.
 
 absl::Status Bad(absl::string_view text, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat("\"", WithoutSecrets(text), "\" ", why));
