@@ -21,7 +21,8 @@ namespace penstock {
 
 class JsonScanner {
  public:
-  static constexpr int kMaxDepth = 128;
+  // Requests may have half of it, and engines repeat parts of them in their answers.
+  static constexpr int kMaxDepth = 256;
   explicit JsonScanner(absl::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
 
   // Visits the whole text, which must be one object with only space around it.

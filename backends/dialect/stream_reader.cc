@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "backends/dialect/json_scanner.h"
 #include "backends/dialect/usage_reader.h"
 #include "base/json_string.h"
@@ -124,6 +125,7 @@ bool SeeIndex(JsonScanner& scanner, StreamFacts* facts) {
   absl::string_view raw;
   if (!scanner.TakeRaw(&raw)) return false;
   facts->other_text |= raw != "0" && raw != "null";
+  if (!absl::SimpleAtoi(raw, &facts->choice)) facts->choice = 0;
   return true;
 }
 

@@ -29,6 +29,7 @@ struct StreamFacts {
   MessagePart part = MessagePart::kNone;
   int64_t block = 0;  // The index of the block, where the part has one.
   bool has_role = false;
+  int64_t choice = 0;         // The index of the last choice; zero where it has none.
   bool finish = false;        // A non-null finish_reason.
   std::string finish_reason;  // Responses dialect: stop, length or content_filter, from its status.
   bool usage_only = false;    // `choices` is empty and `usage` is there: the extra chunk of include_usage.

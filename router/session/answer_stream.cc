@@ -168,8 +168,7 @@ std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended)
     return SaidByEngine(state_, relay_.error(), /*in_stream=*/true, delivery_.resume_due());
   }
   if (result_ == Result::kTooLong) {
-    return EngineFailed(EngineErrorKind::kGarbage,
-                        "The engine's answer is longer than limits.max_answer, or an event of it than 8 MiB.");
+    return AnswerTooLong("The engine's answer is longer than limits.max_answer, or an event of it than 8 MiB.");
   }
   if (result_ == Result::kEmpty) {
     return EngineFailed(EngineErrorKind::kGarbage, "The engine ended its stream without an answer.");
@@ -181,11 +180,10 @@ std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended)
         "The engine sent an event that is not JSON, has content that is no text, or lists too many parts "
         "or calls of tools.");
   }
-  if (broken || UnfinishedBytes() > LongestEvent()) {
-    return EngineFailed(EngineErrorKind::kGarbage,
-                        broken ? "The engine sent an event that is not JSON, or of another API."
-                               : "The engine sent an event that is longer than 32 MiB or limits.max_answer.");
-  }
+  if (broken)
+    return EngineFailed(EngineErrorKind::kGarbage, "The engine sent an event that is not JSON, or of another API.");
+  if (UnfinishedBytes() > LongestEvent())
+    return AnswerTooLong("The engine sent an event that is longer than 32 MiB or limits.max_answer.");
   return std::nullopt;
 }
 

@@ -15,14 +15,11 @@ namespace {
 // A longer write may hold the loop for too long.
 constexpr size_t kLongestWrite = TextParts::kPart;
 
-AttemptEnd TooLong() {
-  return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is longer than limits.max_answer.");
-}
+AttemptEnd TooLong() { return AnswerTooLong("The engine's answer is longer than limits.max_answer."); }
 
 AttemptEnd TooLongToTranslate(size_t most) {
-  return EngineFailed(EngineErrorKind::kGarbage,
-                      absl::StrCat("The engine's answer is longer than ", most >> 20,
-                                   " MiB: a longer chat becomes a message only as a stream."));
+  return AnswerTooLong(absl::StrCat("The engine's answer is longer than ", most >> 20,
+                                    " MiB: a longer chat becomes a message only as a stream."));
 }
 
 AttemptEnd NoObject() { return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is not a JSON object."); }

@@ -75,6 +75,16 @@ TEST(CorePlacing, AnUncertainPromptNearTheContextIsLeftToTheEngine) {
   EXPECT_NE(Only<Forward>(actions), nullptr) << Text(actions);
 }
 
+TEST(CorePlacing, ARequestOfAClassThatTheFleetDoesNotHaveYetIsServed) {
+  CoreStepper stepper(MakeFleet({}));
+  RequestArrived event;
+  event.request = RequestId(1);
+  event.service_class = ClassId(77);
+  event.prompt = Tokens(100);
+  const std::vector<Action> actions = stepper.Send(event);
+  EXPECT_NE(Only<Forward>(actions), nullptr) << Text(actions);
+}
+
 TEST(CorePlacing, TheRunwayToAnEngineIsKeptShort) {
   FleetOptions options;
   options.enforce_goals = false;

@@ -1,7 +1,9 @@
 // No client sees the bytes that an engine sends behind the end of its stream.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "tests/openai/relay_for_test.h"
 
@@ -77,6 +79,35 @@ TEST(StreamRelay, ACountOfTheTextThatDiffersMuchIsRemembered) {
   EXPECT_EQ(f.state.generated(), 520);
   f.state.CountText(Tokens(100));
   EXPECT_TRUE(f.state.relayed.miscounted);
+}
+
+// An engine reported a usage that its text cannot have: the answer goes on for the rest of its true length.
+TEST(StreamRelay, TheCountOfTheTextStandsAgainstAnImpossibleUsage) {
+  for (const auto& [told, kept] : {std::pair(120, 3), std::pair(5, 5)}) {
+    Fixture f;
+    f.state.delivered = 3;
+    f.state.text.Append("w0 w1 w2 ");
+    f.state.usage = Usage();
+    f.state.usage->output = Tokens(told);
+    f.state.relayed.counter.Reset(told);
+    f.state.Restart(/*keep_delivered=*/true, /*trimmed=*/false);
+    EXPECT_EQ(f.state.client_tokens(), std::min(told, 25)) << "a byte for each token, and some that have no text";
+    f.state.CountText(Tokens(3));
+    EXPECT_EQ(f.state.client_tokens(), kept);
+  }
+}
+
+TEST(StreamEnd, AnAnswerOfTwoChoicesEndsWhenBothHaveEnded) {
+  Fixture f;
+  f.facts.n = 2;
+  StreamRelay relay(Endpoint::kChat, f.facts, f.state);
+  const auto stop = [](const char* index) {
+    return std::string("data: {\"choices\":[{\"index\":") + index + ",\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+  };
+  relay.Feed(kWord + stop("0") + stop("0"), kNow);
+  EXPECT_FALSE(relay.finished()) << "the other choice is not whole";
+  relay.Feed(stop("1"), kNow);
+  EXPECT_TRUE(relay.finished());
 }
 
 }  // namespace

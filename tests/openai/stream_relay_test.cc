@@ -201,16 +201,6 @@ TEST(StreamRelay, WhatNoLongerPromptCanRepeatIsNoted) {
   }
 }
 
-TEST(StreamRelay, AStreamOfSeveralChoicesEndsWithTheLastOfThem) {
-  Fixture f;
-  f.facts.n = 2;
-  StreamRelay relay(Endpoint::kChat, f.facts, f.state);
-  relay.Feed(kStop, kNow);
-  EXPECT_FALSE(relay.finished());
-  relay.Feed(kStop, kNow);
-  EXPECT_TRUE(relay.finished());
-}
-
 // The white space that a chat template trims off the delivered text comes once, however the next engine cuts it.
 TEST(StreamRelay, SpaceThatAPromptCannotCarryIsNotRepeated) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {

@@ -115,6 +115,18 @@ TEST(AttemptEnd, AnEnginesOwnErrorIsSorted) {
   EXPECT_TRUE(EngineSaid(error, false, false).hopeless);
   error.message = "Context size has been exceeded.";
   EXPECT_EQ(EngineSaid(error, false, false).engine_error, EngineErrorKind::kOverflow);
+  // An engine repeats the words of its client.
+  error.message = "unknown tool_choice: Context size has been exceeded.";
+  EXPECT_NE(EngineSaid(error, false, false).engine_error, EngineErrorKind::kOverflow);
+  error.status = 400;
+  error.message = "Context size has been exceeded.";
+  EXPECT_EQ(EngineSaid(error, false, false).kind, AttemptEnd::Kind::kRejected);
+}
+
+TEST(AttemptEnd, AnAnswerThatIsTooLongForTheRouterIsNotItsEnginesFault) {
+  const AttemptEnd end = AnswerTooLong("longer");
+  EXPECT_TRUE(end.hopeless);
+  EXPECT_EQ(BlameOf(end), Blame::kNone);
 }
 
 TEST(AttemptEnd, AFullEnginesPageStaysInTheLog) {

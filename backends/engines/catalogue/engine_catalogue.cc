@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "absl/strings/match.h"
+#include "absl/strings/strip.h"
 #include "backends/engines/llamacpp/llamacpp.h"
 #include "backends/engines/ollama/ollama.h"
 #include "backends/engines/openai/openai.h"
@@ -72,7 +72,7 @@ OutputLimits AllOutputLimits() {
 bool IsPoolOverflow(absl::string_view message) {
   return First([&](const EngineDeclaration& engine) {
            const absl::string_view overflow = engine.overflow_message;
-           return !overflow.empty() && absl::StrContains(message, overflow);
+           return !overflow.empty() && absl::StripSuffix(message, ".") == overflow;
          }) != nullptr;
 }
 

@@ -1,5 +1,6 @@
 #include "router/core/admission/entry.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -70,6 +71,9 @@ RequestState* Entry::Add(const RequestArrived& event, Instant arrived, Instant n
 void Entry::Admit(const RequestArrived& event, Instant now, std::vector<Action>& actions) {
   auto owned = std::make_unique<RequestState>();
   owned->arrived = event;
+  // A class that the fleet does not have yet ranks last, as it does once it is there.
+  const auto last = static_cast<uint32_t>(rooms_.fleet.spec().classes.size() - 1);
+  owned->arrived.service_class = ClassId(std::min(event.service_class.value(), last));
   owned->arrival = now;
   owned->waiting.since = now;
   owned->sequence = next_sequence_++;

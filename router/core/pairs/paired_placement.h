@@ -21,7 +21,8 @@ class PairedPlacement : public PatientPlacement {
   // PatientPlacement::ChooseOrWait. Where prefill replicas are closed, or would hand the cache over too late, a decode
   // replica computes the prompt if this is in time.
   std::optional<Choice> ChooseOrWait(RequestState* request, Instant now) {
-    if (!pairs.any()) return PatientPlacement::ChooseOrWait(request, now);
+    // Its stage may be of a fleet that had pairs.
+    if (!pairs.any() && !request->stage.apart) return PatientPlacement::ChooseOrWait(request, now);
     pairs.Prepare(request);
     StageTries& tries = request->waiting.staged;
     if (!request->stage.apart) {

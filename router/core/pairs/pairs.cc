@@ -1,6 +1,7 @@
 #include "router/core/pairs/pairs.h"
 
 #include <algorithm>
+#include <cassert>
 #include <iterator>
 #include <utility>
 
@@ -85,6 +86,7 @@ bool Pairs::Choose(RequestState* request, Instant now) {
 std::optional<PrefillOrder> Pairs::Send(RequestState* request, Instant now) {
   if (!request->stage.apart) return std::nullopt;
   const ReplicaId id(static_cast<uint32_t>(offer_.replica));
+  assert(candidate_ != nullptr && candidate_->arrived.request == StageOf(request->arrived.request));
   RequestState* stage = books_.requests.Add(std::move(candidate_));
   request->stage.open = true;
   prefillers_.line(id).Sent(offer_.own, now);

@@ -84,8 +84,12 @@ asio::awaitable<VerbEnd> AdapterKeeper::Ask(WatchedReplica& watched, LoadAdapter
 asio::awaitable<bool> AdapterKeeper::ReadModels(WatchedReplica& watched) {
   const std::shared_ptr<UpstreamPool> pool = watched.pool;
   EngineScraper scraper(watched.scraper->engine());
+  const int discoveries = watched.rereading.discoveries;
   auto found = co_await scraper.Discover(*pool, watched.config.key);
   if (!found.ok() || found->models.empty() || watched.stopped()) co_return false;
+  // A discovery behind this reading knows better.
+  const bool current = watched.discovered && watched.rereading.discoveries == discoveries;
+  if (!current || !book_.known(watched.id).discovery) co_return false;
   ++watched.rereading.discoveries;
   FitModels(book_.config(), book_.replica_config(watched.id), *found);
   const Discovery known = *book_.known(watched.id).discovery;

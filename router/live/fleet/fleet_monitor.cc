@@ -157,8 +157,8 @@ asio::awaitable<absl::Status> FleetMonitor::Discover(WatchedReplica& watched) {
   const auto engine = co_await RecogniseEngine(watched.config, *watched.pool);
   if (!engine.ok()) co_return engine.status();
   watched.rereading.times.OnDiscovery(Now(), book_.config().poll.interval);
-  watched.scraper = std::make_shared<EngineScraper>(**engine);
-  auto discovery = co_await watched.scraper->Discover(*watched.pool, watched.config.key);
+  const auto scraper = watched.scraper = std::make_shared<EngineScraper>(**engine);
+  auto discovery = co_await scraper->Discover(*watched.pool, watched.config.key);
   if (!discovery.ok()) co_return discovery.status();
   if (watched.stopped()) co_return absl::CancelledError("stopped");
   watched.discovered = true;

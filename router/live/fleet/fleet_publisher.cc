@@ -51,7 +51,17 @@ void FleetPublisher::PublishNext() {
   Send(view_(), std::exchange(next_, Changes()));
 }
 
+// With the view, a loop may send requests of its new classes.
+void FleetPublisher::TellClasses(const FleetView& view) {
+  const std::vector<ClassSpec>& classes = view.book.fleet().classes;
+  if (told_ == nullptr || classes == told_->book.fleet().classes) return;
+  Fleet grown = told_->book.fleet();
+  grown.classes = classes;
+  control_.edge().core->Submit(FleetChanged{std::move(grown)});
+}
+
 void FleetPublisher::Send(const std::shared_ptr<const FleetView>& view, Changes changes) {
+  TellClasses(*view);
   NameReplicas(view->book, *control_.edge().telemetry);
   auto left = std::make_shared<std::atomic<size_t>>(loops_.size());
   const auto arrived = [this, view, left, changes = std::move(changes)] {
@@ -63,6 +73,7 @@ void FleetPublisher::Send(const std::shared_ptr<const FleetView>& view, Changes 
 
 void FleetPublisher::OnArrived(const std::shared_ptr<const FleetView>& view, const Changes& changes) {
   control_.edge().core->Submit(FleetChanged{view->book.fleet()});
+  told_ = view;
   for (const Event& event : changes.then) control_.edge().core->Submit(event);
   for (const auto& each : changes.published) each();
   if (state_ == State::kWanted) return PublishNext();

@@ -1,7 +1,8 @@
 // Brings a new fleet to every loop first, and to the core when all loops have it.
 //
-// So no loop is sent to a replica that it does not know. One publication is under way at a time. The changes that come
-// meanwhile go with the next one: a view is as long as the fleet. Belongs to the control loop, which outlives it.
+// So no loop is sent to a replica that it does not know. New classes alone go to the core first: requests name them.
+// One publication is under way at a time. The changes that come meanwhile go with the next one: a view is as long as
+// the fleet. Belongs to the control loop, which outlives it.
 #ifndef PENSTOCK_ROUTER_LIVE_FLEET_FLEET_PUBLISHER_H_
 #define PENSTOCK_ROUTER_LIVE_FLEET_FLEET_PUBLISHER_H_
 
@@ -40,12 +41,14 @@ class FleetPublisher {
   };
 
   void PublishNext();
+  void TellClasses(const FleetView& view);
   void Send(const std::shared_ptr<const FleetView>& view, Changes changes);
   void OnArrived(const std::shared_ptr<const FleetView>& view, const Changes& changes);
 
   EventLoop& control_;
   const std::vector<EventLoop*> loops_;
   const ViewMaker view_;
+  std::shared_ptr<const FleetView> told_;  // The core has its fleet; null at first.
   State state_ = State::kNone;
   Changes next_;
 };

@@ -15,8 +15,10 @@ constexpr int64_t kMiscount = 16;
 
 void RelayState::Restart(bool keep_delivered, bool trimmed) {
   if (keep_delivered && usage) {
-    // An engine that tells its usage all along counts better than events do.
-    unseen = std::max(unseen, usage->output.value() - delivered);
+    // An engine that tells its usage all along counts better than events do. A token has a byte at least.
+    const auto bytes = static_cast<int64_t>(text.text().size());
+    const int64_t most = text.whole() ? bytes + kMiscount : usage->output.value();
+    unseen = std::max(unseen, std::min(most, usage->output.value()) - delivered);
     if (!reported && usage->prompt > Tokens(0)) reported = usage;
   }
   if (!keep_delivered) delivered = unseen = 0;
@@ -43,7 +45,11 @@ void RelayState::CountText(Tokens tokens) {
   const int64_t off = std::abs(tokens.value() - relayed.before);
   const bool far_off = off > std::max(kMiscount, relayed.before / 8);
   relayed.miscounted |= far_off;
-  unseen = std::max(unseen, tokens.value() - delivered);
+  // Against a usage that the text cannot have, its own count stands.
+  const int64_t counted = tokens.value() - delivered;
+  const int64_t over = client_tokens() - tokens.value();
+  const bool overstated = tokens > Tokens(0) && over > std::max(kMiscount, tokens.value() / 8);
+  unseen = overstated ? std::max<int64_t>(0, counted) : std::max(unseen, counted);
   carried = client_tokens();
   // Text that is read again may have some tokens fewer than it was written with.
   if (tokens > Tokens(0) && !far_off) relayed.in_prompt = tokens.value();

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "backends/dialect/endpoint.h"
 #include "backends/dialect/engine_error.h"
@@ -56,7 +57,7 @@ class StreamRelay {
   // The mark [DONE] came: nothing behind it is passed on, and nothing is to be read.
   bool closed() const { return end_ == End::kMark; }
   // Every choice has given the reason of its end.
-  bool finished() const { return done() || finishes_ >= facts_.n * facts_.prompts; }
+  bool finished() const { return done() || static_cast<int64_t>(finished_.size()) >= facts_.n * facts_.prompts; }
   // Bytes of an event that never ended.
   size_t unfinished_bytes() const { return splitter_.Rest().size(); }
   // The buffer of an event is longer than usual. It outlives its event until the next one, and pieces() are views of
@@ -99,7 +100,7 @@ class StreamRelay {
   bool any_event_ = false;
   bool any_text_ = false;
   End end_ = End::kNone;
-  int64_t finishes_ = 0;
+  absl::flat_hash_set<int64_t> finished_;  // Choices.
   std::unique_ptr<const EngineError> error_;
 };
 

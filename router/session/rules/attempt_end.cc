@@ -38,6 +38,12 @@ AttemptEnd EngineFailed(EngineErrorKind kind, absl::string_view message, absl::s
   return end;
 }
 
+AttemptEnd AnswerTooLong(absl::string_view message) {
+  AttemptEnd end = EngineFailed(EngineErrorKind::kGarbage, message);
+  end.hopeless = true;
+  return end;
+}
+
 AttemptEnd NothingSent(EngineErrorKind kind, absl::string_view message) {
   AttemptEnd end = EngineFailed(kind, message);
   end.engine_at_fault = false;
@@ -62,7 +68,8 @@ AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due)
   end.engine_at_fault = true;
   end.error = std::make_unique<ApiError>(FromEngine(error));
   const bool server_error = http_status::IsServerError(end.error->status);
-  if (IsPoolOverflow(error.message)) {
+  // An engine may quote its client in the error of a bad request.
+  if (server_error && IsPoolOverflow(error.message)) {
     end.engine_error = EngineErrorKind::kOverflow;
   } else if (http_status::IsFullEngine(error.status)) {
     end.engine_error = EngineErrorKind::kPushedBack;

@@ -46,6 +46,9 @@ AttemptEnd EndedBy(AttemptEnd::Kind kind);
 // The engine did not answer, or its answer cannot be used. `message` is for the client, `detail` for the log only: it
 // may name addresses.
 AttemptEnd EngineFailed(EngineErrorKind kind, absl::string_view message, absl::string_view detail = "");
+// The engine's answer is longer than the router takes. The request asked for it: another engine would do the same, and
+// the health of the replica stays as it is.
+AttemptEnd AnswerTooLong(absl::string_view message);
 // Nothing was sent to the engine, which is not at fault.
 AttemptEnd NothingSent(EngineErrorKind kind, absl::string_view message);
 // Nothing was sent: this machine lacks descriptors, memory or ports. Another attempt would fail like this one.

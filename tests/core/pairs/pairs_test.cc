@@ -230,5 +230,27 @@ TEST(Pairs, EventsOfUnknownRequestsAreVoid) {
   EXPECT_TRUE(stepper.Send(PrefillEnded{RequestId(1), true, Tokens(0)}).empty());
 }
 
+// A reload takes the roles away while requests wait and run.
+TEST(Pairs, WithoutPairsARequestThatHadTwoStagesIsServedByOneReplica) {
+  CoreStepper stepper(PairFleet(6000));
+  for (uint64_t id = 1; id <= 2; ++id) {
+    stepper.Arrive(id, 2500);
+    stepper.Send(PrefillEnded{RequestId(id), true, Tokens(0)});
+  }
+  ASSERT_EQ(Only<Forward>(stepper.Arrive(3, 5500)), nullptr);
+  Fleet fleet = PairFleet(6000);
+  for (ReplicaSpec& replica : fleet.replicas) replica.role = EngineRole::kBoth;
+  stepper.Send(FleetChanged{fleet});
+  std::vector<Forward> again;
+  for (uint64_t id = 1; id <= 2; ++id) {
+    for (const Action& action : stepper.Send(RequestRequeued{RequestId(id), Tokens(7)})) {
+      if (const auto* forward = std::get_if<Forward>(&action)) again.push_back(*forward);
+    }
+    stepper.Wait(Duration::Seconds(1));
+  }
+  EXPECT_FALSE(again.empty());
+  for (const Forward& forward : again) EXPECT_FALSE(forward.prefill.has_value());
+}
+
 }  // namespace
 }  // namespace penstock::testing
