@@ -227,8 +227,8 @@ void VisitFields(Section& config, Visitor& visit) {
         config.classes, ClassesForm{});
   visit({"tenants", "Clients with keys. Left out: any key is accepted."}, config.tenants, ListForm{});
   visit({"tenant_header",
-         "Header that names the tenant where no tenants are configured. Its names count for `fairness` only; logs, "
-         "metrics and pages have configured tenants."},
+         "Header that names the tenant where tenants have no keys. Only the gateway in front may set it: its names own "
+         "files, batches and stored responses, and count for `fairness`. Logs and pages have configured tenants."},
         config.tenant_header, HeaderNameForm{});
   visit(
       {"fairness",

@@ -43,10 +43,13 @@ Caller CallerOf(const TenantConfig& tenant) {
 
 namespace {
 
-TenantId HashedId(absl::string_view text) {
-  constexpr absl::string_view kPurpose = "penstock tenant";
+constexpr std::array<absl::string_view, 3> kPurposes = {"penstock tenant", "penstock tenant by key",
+                                                        "penstock tenant by header"};
+
+TenantId HashedId(absl::string_view text, NamedBy by) {
+  const absl::string_view purpose = kPurposes[static_cast<size_t>(by)];
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  HMAC(EVP_sha256(), kPurpose.data(), static_cast<int>(kPurpose.size()),
+  HMAC(EVP_sha256(), purpose.data(), static_cast<int>(purpose.size()),
        reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(), nullptr);
   uint64_t id = 0;
   std::memcpy(&id, digest.data(), sizeof(id));
@@ -57,10 +60,10 @@ TenantId HashedId(absl::string_view text) {
 // not stored. The fast hash is seeded so that nobody can look for two keys that share a slot's value.
 class RecentIds {
  public:
-  TenantId Find(absl::string_view text) {
-    const XXH128_hash_t hash = XXH3_128bits_withSeed(text.data(), text.size(), seed_);
+  TenantId Find(absl::string_view text, NamedBy by) {
+    const XXH128_hash_t hash = XXH3_128bits_withSeed(text.data(), text.size(), seed_ + static_cast<uint64_t>(by));
     Slot& slot = slots_[hash.low64 % slots_.size()];
-    if (slot.id == TenantId() || !XXH128_isEqual(slot.hash, hash)) slot = {hash, HashedId(text)};
+    if (slot.id == TenantId() || !XXH128_isEqual(slot.hash, hash)) slot = {hash, HashedId(text, by)};
     return slot.id;
   }
 
@@ -75,9 +78,9 @@ class RecentIds {
 
 }  // namespace
 
-TenantId TenantIdOf(absl::string_view text) {
+TenantId TenantIdOf(absl::string_view text, NamedBy by) {
   static thread_local auto recent = std::make_unique<RecentIds>();
-  return recent->Find(text);
+  return recent->Find(text, by);
 }
 
 std::vector<TenantSpec> TenantSpecsOf(const Config& config) {
@@ -135,13 +138,14 @@ std::variant<Caller, ApiError> TenantBook::Identify(const HeaderList& headers) c
     if (tenant == nullptr) return InvalidKey();
     return tenants_[*tenant];
   }
-  const Caller by_key = key.empty() ? Caller{} : Caller{TenantIdOf(key), "", "", "", false, true};
+  const Caller by_key = key.empty() ? Caller{} : Caller{TenantIdOf(key, NamedBy::kKey), "", "", "", false, true};
   if (tenant_header_.empty()) return by_key;
   if (auto doubled = Contradiction(headers, {tenant_header_})) return *std::move(doubled);
   const absl::string_view named = FindHeader(headers, tenant_header_);
   if (!named.empty()) {
     const auto tenant = names_.find(named);
-    return tenant != names_.end() ? tenants_[tenant->second] : Caller{TenantIdOf(named), "", "", "", false};
+    if (tenant != names_.end()) return tenants_[tenant->second];
+    return Caller{TenantIdOf(named, NamedBy::kHeader), "", "", "", false, true};
   }
   return by_key;
 }

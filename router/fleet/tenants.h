@@ -25,7 +25,7 @@ struct Caller {
   std::string service_class;  // Requests that name none have it; empty: that of the model.
   std::string max_class;      // Empty: any.
   bool limited = false;       // It has a limit of tokens or of requests.
-  bool claimed = false;       // Its key is not checked: a client may make up another one for each request.
+  bool claimed = false;       // Nobody checks its key or its name: a client may make up another one for each request.
 };
 
 // The account that the memory of a caller's request counts for. `address` is that of the client's address.
@@ -33,8 +33,10 @@ inline uint64_t AccountOf(const Caller& caller, uint64_t address) {
   return caller.tenant == TenantId() || caller.claimed ? address : absl::HashOf(caller.tenant);
 }
 
-// A configured name or a key as an id; never zero. The same in every process: learned curves are stored under it.
-TenantId TenantIdOf(absl::string_view text);
+// The source of a tenant's name. A text of one source never has the id of a text of another: ids own files and answers.
+enum class NamedBy { kConfiguration, kKey, kHeader };
+// The name as an id; never zero. The same in every process: learned curves are stored under it.
+TenantId TenantIdOf(absl::string_view text, NamedBy by = NamedBy::kConfiguration);
 // The configured tenants as the core knows them.
 std::vector<TenantSpec> TenantSpecsOf(const Config& config);
 // The configured fairness; where it is left out, kLeads if the configuration names tenants.

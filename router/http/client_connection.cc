@@ -23,6 +23,7 @@ namespace {
 constexpr Duration kLinger = Duration::Seconds(1);
 // Bytes of a refused request's body that are read so that the connection can take the next request.
 constexpr uint64_t kDroppedBody = 64 << 10;
+constexpr Bytes kHandshakeBytes{48 << 10};  // Of the TLS library, until a handshake has ended.
 
 }  // namespace
 
@@ -107,7 +108,7 @@ void ClientConnection::Unwatch() {
   input_.Unwatch();
 }
 
-asio::awaitable<void> ClientConnection::FailRead(const ApiError& error) {
+asio::awaitable<void> ClientConnection::FailRead(ApiError error) {
   ClientRequest none;
   none.keep_alive = false;
   none.target = input_.head().target;  // Empty before a request line.
@@ -130,6 +131,11 @@ asio::awaitable<bool> ClientConnection::Greet() {
     if (!TakeAddress(header)) co_return false;
   }
   if (!socket_.secure()) co_return true;
+  FairShare handshake(&loop_.edge().bodies, peer().account());
+  if (!handshake.GrowTo(kHandshakeBytes, limits_->max_body_memory)) {
+    loop_.edge().telemetry->OnTurnedAway(TurnedAway::kBodyMemory);
+    co_return false;
+  }
   co_return co_await input_.StartTls();
 }
 

@@ -82,7 +82,7 @@ class ClientConnection final : public LoopConnection, public ClientChannel {
   bool AdmitBody();
   // The connection has no whole head; `served`: it had a request before.
   void Wait(bool served);
-  boost::asio::awaitable<void> FailRead(const ApiError& error);
+  boost::asio::awaitable<void> FailRead(ApiError error);
   // The rest of the connection, in HTTP/2.
   boost::asio::awaitable<void> ServeHttp2();
   boost::asio::awaitable<void> Linger();

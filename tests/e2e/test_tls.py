@@ -1,4 +1,5 @@
 """TLS both ways, with the real binary on both ends: client -> router -> router -> engine."""
+import contextlib
 import http.client
 import json
 import shutil
@@ -190,3 +191,13 @@ def test_check_finds_a_key_that_does_not_belong(folder):
     path.write_text(f"replicas: [{{url: http://h:1}}]\ntls: {{certificate: {TLS}/server.pem, key: {TLS}/client.key}}\n")
     ended = subprocess.run([BINARY, "check", "--config", str(path)], capture_output=True, text=True, timeout=20)
     assert ended.returncode == 1 and "is not the key of" in ended.stdout + ended.stderr
+
+
+def test_handshakes_that_stall_are_in_the_memory_of_bodies(folder, engine):
+    with TlsRouter(folder, replicas([engine]) + "limits: {max_body_memory: 1MiB}\n") as router, contextlib.ExitStack() as held:
+        for _ in range(40):
+            held.enter_context(socket.create_connection(("127.0.0.1", router.tls_port), timeout=20))
+        wait_until(lambda: router.metrics().sum("penstock_turned_away_total", limit="body_memory") >= 10, 20, router.log)
+        held.close()
+        router.wait_for_count("penstock_fill_ratio", 0, of="body_memory")
+        assert ask(router.tls_port, trusting(), chat(max_tokens=2))[0] == 200

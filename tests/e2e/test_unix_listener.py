@@ -117,3 +117,27 @@ def test_check_names_a_bad_path(folder, listen, finding):
     path.write_text(f"listen: {listen}\nreplicas: [{{url: 'http://127.0.0.1:9'}}]\n")
     ended = subprocess.run([BINARY, "check", "--config", str(path)], capture_output=True, text=True, timeout=20)
     assert ended.returncode == 1 and finding in ended.stderr
+
+
+def test_a_refusal_that_waits_for_its_client_outlives_the_start_of_a_drain(folder, engine):
+    """Some clients leave just so much unread that only their last answer, a refusal, waits when the router drains."""
+    good = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+    bad = b"GET /healthz HTTP/1.1\r\nHost: x\r\nbad header line\r\n\r\n"
+    config = replicas([engine]) + "threads: 1\nlog: {access: true}\nlimits: {max_connections: 512}\n"
+    with UnixRouter(folder, "unread", config) as router:
+        clients = {}
+        for count in range(200, 360):
+            clients[count] = router.connect()
+            clients[count].sendall(good * count + bad)
+        seen = []
+        wait_until(lambda: seen.append(router.metrics().sum("penstock_bad_input_total")) or
+                   (len(seen) > 20 and len(set(seen[-20:])) == 1), 30, lambda: f"the other clients wait: {seen[-1]}")
+        assert 0 < seen[-1] < len(clients), "some refusals were sent, and some clients left too much unread"
+        router.signal(signal.SIGTERM)
+        for count, client in clients.items():
+            answers = b""
+            while piece := client.recv(1 << 20):
+                answers += piece
+            assert answers.startswith(b"HTTP/1.1 200 OK\r\n") and answers.count(b"HTTP/1.1 200 OK\r\n") <= count
+            client.close()
+        assert router.process.wait(20) == 0, router.log()

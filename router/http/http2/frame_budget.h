@@ -1,7 +1,8 @@
 // The frames that a client of HTTP/2 may still send without bringing a request nearer. Pure.
 //
-// Such frames are PING, SETTINGS, WINDOW_UPDATE, resets, tiny pieces of bodies, and all of unknown kinds. Time gives
-// some back, and so does each larger piece of an answer, because its client renews windows. A few stores per frame.
+// Such frames are PING, SETTINGS, WINDOW_UPDATE, resets, tiny pieces of bodies, heads of closed or refused streams, and
+// all of unknown kinds. Time gives some back, and so does each larger piece of an answer, because its client renews
+// windows. A few stores per frame.
 #ifndef PENSTOCK_ROUTER_HTTP_HTTP2_FRAME_BUDGET_H_
 #define PENSTOCK_ROUTER_HTTP_HTTP2_FRAME_BUDGET_H_
 

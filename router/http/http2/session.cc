@@ -40,11 +40,10 @@ nghttp2_nv FieldOf(absl::string_view name, absl::string_view value) {
   return {bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
 }
 
-// The frames that the router may be flooded with. The others are bounded by the number of streams.
+// The frames that the router may be flooded with. A head that begins a request gets its frame back, and large pieces of
+// bodies bring a request nearer.
 double CostOf(const nghttp2_frame_hd& frame) {
   switch (frame.type) {
-    case NGHTTP2_HEADERS:
-      return 0;
     case NGHTTP2_DATA:
       return frame.length < kTinyUpload && (frame.flags & NGHTTP2_FLAG_END_STREAM) == 0 ? 1 : 0;
     case NGHTTP2_RST_STREAM:
@@ -83,8 +82,8 @@ struct Session::Callbacks {
     const int failed = Guarded(user, [&](Owner& owner) {
       taken = owner.OnHead(frame->hd.stream_id, frame->headers.cat != NGHTTP2_HCAT_REQUEST);
     });
+    if (taken) Of(user).budget_.Earn(1);
     if (failed != 0 || taken) return failed;
-    Of(user).Spend(1);
     nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_REFUSED_STREAM);
     return 0;
   }

@@ -9,17 +9,16 @@ namespace asio = boost::asio;
 
 namespace {
 
-// Memory of a stream beside its head and its body, with that of nghttp2.
-constexpr size_t kStreamBytes = 2 << 10;
 // A head that is still coming is counted above so many bytes. A connection has one of them at a time.
 constexpr size_t kFreeHead = 4 << 10;
 
 }  // namespace
 
-Stream::Stream(StreamHost& host, StreamId id, const ClientPeer& peer, Use use)
+Stream::Stream(StreamHost& host, StreamId id, const ClientPeer& peer, Use use, FairShare memory)
     : ClientChannel(peer, use),
       host_(host),
       id_(id),
+      memory_(std::move(memory)),
       head_(static_cast<size_t>(host.limits().max_header.value())),
       body_(host, id),
       drain_(host.limits()),
@@ -33,7 +32,7 @@ void Stream::TakeField(absl::string_view name, absl::string_view value) {
   if (!head_ended_) {
     head_.Add(name, value);
     const size_t held = head_.held();
-    if (held > kFreeHead && !body_.HoldHead(peer().account(), held + kStreamBytes)) head_.Refuse(NoBodyMemory());
+    if (held > kFreeHead && !body_.HoldHead(peer().account(), held)) head_.Refuse(NoBodyMemory());
     return;
   }
   if (begun_) return;
@@ -48,7 +47,7 @@ void Stream::EndHead(RequestService& service, bool ended) {
   const RequestHead& head = head_.head();
   StreamBody::Expected expected;
   expected.caller = peer().account();
-  expected.head = head_.held() + kStreamBytes;
+  expected.head = head_.held();
   if (!head_.error()) {
     const std::optional<uint64_t> caller = service.CallerOfBody(*this, head);
     in_pieces_ = caller && service.TakesPieces(head);

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "absl/strings/string_view.h"
+#include "base/fair_budget.h"
 #include "router/http/exchange/client_channel.h"
 #include "router/http/exchange/request_service.h"
 #include "router/http/http2/head_builder.h"
@@ -27,7 +28,11 @@ namespace penstock::http2 {
 
 class Stream final : public ClientChannel {
  public:
-  Stream(StreamHost& host, StreamId id, const ClientPeer& peer, Use use);
+  // Memory of a stream beside its head and its body: with its handler, a short answer, and its part of nghttp2.
+  static constexpr Bytes kBytes{6 << 10};
+
+  // `memory` holds kBytes.
+  Stream(StreamHost& host, StreamId id, const ClientPeer& peer, Use use, FairShare memory);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
@@ -74,6 +79,7 @@ class Stream final : public ClientChannel {
 
   StreamHost& host_;
   const StreamId id_;
+  const FairShare memory_;
   HeadBuilder head_;
   StreamBody body_;
   StreamOutput output_;

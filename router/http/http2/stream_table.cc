@@ -1,6 +1,7 @@
 #include "router/http/http2/stream_table.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace penstock::http2 {
 
@@ -35,7 +36,13 @@ void StreamTable::RefuseParts(const ApiError& error) {
 bool StreamTable::OnHead(StreamId stream, bool trailers) {
   if (trailers) return true;
   if (streams_.size() >= 2 * static_cast<size_t>(host_.limits().max_streams)) return false;
-  streams_.emplace(stream, std::make_shared<Stream>(host_, stream, peer_, use_));
+  Edge& edge = host_.loop().edge();
+  FairShare memory(&edge.bodies, peer_.account());
+  if (!memory.GrowTo(Stream::kBytes, host_.limits().max_body_memory)) {
+    edge.telemetry->OnTurnedAway(TurnedAway::kBodyMemory);
+    return false;
+  }
+  streams_.emplace(stream, std::make_shared<Stream>(host_, stream, peer_, use_, std::move(memory)));
   return true;
 }
 

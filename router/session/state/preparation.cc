@@ -147,7 +147,7 @@ std::optional<ApiError> CheckKey(const SessionRequest& request, const FleetView&
   const std::optional<int64_t> most = fleet.config().limits.max_requests_per_key;
   const absl::string_view key = most ? ApiKeyOf(*request.headers) : absl::string_view();
   if (key.empty()) return std::nullopt;
-  prepared.place_of_key = keys.Enter(TenantIdOf(key), *most);
+  prepared.place_of_key = keys.Enter(TenantIdOf(key, NamedBy::kKey), *most);
   if (prepared.place_of_key) return std::nullopt;
   return MakeError(ErrorName::kTooManyOfKey, absl::StrCat("The limit of ", *most, " requests of one API key at a time ",
                                                           "is reached. Retry when one has ended."));

@@ -32,6 +32,42 @@ TEST(TenantKeys, FiftyThousandKeysAreToldApart) {
   EXPECT_TRUE(std::holds_alternative<ApiError>(book.Identify({{"authorization", "Bearer tenant-0-100"}})));
 }
 
+// Ids own files, batches and stored answers.
+TEST(TenantKeys, NobodyIsAnotherTenantByItsName) {
+  Config config;
+  config.tenant_header = "x-team";
+  const TenantBook open(config);
+  const auto of = [](const TenantBook& book, const char* header, const char* value) {
+    return std::get<Caller>(book.Identify({{header, value}}));
+  };
+  const Caller team = of(open, "x-team", "team-a");
+  const Caller key = of(open, "authorization", "Bearer team-a");
+  TenantConfig tenant;
+  tenant.name = "team-a";
+  config.tenants.push_back(tenant);
+  const Caller configured = of(TenantBook(config), "x-team", "team-a");
+  EXPECT_NE(team.tenant, key.tenant);
+  EXPECT_NE(team.tenant, configured.tenant);
+  EXPECT_NE(key.tenant, configured.tenant);
+  EXPECT_EQ(configured.tenant, TenantIdOf("team-a"));
+  EXPECT_EQ(of(open, "x-team", "team-a").tenant, team.tenant);
+}
+
+TEST(TenantKeys, ANameThatNobodyChecksHasTheMemoryOfItsAddress) {
+  Config config;
+  config.tenant_header = "x-team";
+  TenantConfig tenant;
+  tenant.name = "team-a";
+  config.tenants.push_back(tenant);
+  const TenantBook book(config);
+  const auto account = [&book](const char* header, const char* value) {
+    return AccountOf(std::get<Caller>(book.Identify({{header, value}})), 7);
+  };
+  EXPECT_NE(account("x-team", "team-a"), 7u);
+  EXPECT_EQ(account("x-team", "team-b"), 7u);
+  EXPECT_EQ(account("authorization", "Bearer k"), 7u);
+}
+
 struct CountedEqual {
   bool operator()(const std::string& a, const std::string& b) const {
     ++comparisons;

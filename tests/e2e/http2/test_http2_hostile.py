@@ -92,6 +92,18 @@ def test_a_flood_of_frames_is_stopped_and_counted(router, flood):
     wait_for_more(router, before, "http2_flood")
 
 
+def test_heads_of_a_stream_that_has_ended_are_a_flood(router):
+    before = bad_input(router, "http2_flood")
+    with socket.create_connection(router.address, timeout=20) as connection:
+        connection.sendall(PREFACE + frame(SETTINGS) + head())
+        received = b""
+        while not any((kind, stream) == (DATA, 1) for kind, stream, _ in frames_in(received)):
+            received += connection.recv(65536)
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(head() * 20_000)
+        wait_for_more(router, before, "http2_flood")
+
+
 def test_rapid_resets_are_stopped_and_free_everything(router, engine):
     before = bad_input(router, "http2_flood")
     body = json.dumps(chat(max_tokens=1000)).encode()
@@ -249,52 +261,3 @@ def test_requests_for_sockets_that_are_refused_take_no_place_while_nobody_reads_
                 client.sendall(request_bytes("/v1/realtime?model=any", method="GET", headers=UPGRADE))
                 answer = read_answer(client)
     assert answer.status == 404 and b"model" in answer.body, answer.body
-
-
-def long_head(stream, size):
-    """A request with one field of so many bytes, in frames of 16 KiB."""
-    rest, length = size - 127, b"\x7f"
-    while rest >= 128:
-        length += bytes([rest & 127 | 128])
-        rest >>= 7
-    block = REQUEST + b"\x00\x03x-a" + length + bytes([rest]) + b"b" * size
-    parts = [block[at:at + 16384] for at in range(0, len(block), 16384)]
-    frames = [frame(CONTINUATION, END_HEADERS if part is parts[-1] else 0, stream, part) for part in parts[1:]]
-    return frame(HEADERS, END_STREAM, stream, parts[0]) + b"".join(frames)
-
-
-@pytest.mark.unsanitized
-def test_large_heads_are_in_memory_once_and_counted(folder, engine):
-    """Their answers wait for a window that the client does not open."""
-    clients, streams, size, memory = 8, 100, 56_000, 512_000_000
-    limits = f"limits: {{max_body_memory: {memory}B, write_timeout: 60s}}\n"
-    with Router(folder, config=replicas([engine]) + limits) as router, contextlib.ExitStack() as held:
-
-        def counted():
-            return router.metrics().sum("penstock_fill_ratio", of="body_memory") * memory
-
-        assert counted() == 0
-        before = resident_bytes(router)
-        heads = b"".join(long_head(stream, size) for stream in range(1, 2 * streams, 2))
-        for _ in range(clients):
-            connection = held.enter_context(socket.create_connection(router.address, timeout=20))
-            connection.sendall(PREFACE + frame(SETTINGS, payload=b"\x00\x04\x00\x00\x00\x00") + heads)
-        sent = clients * streams * size
-        wait_until(lambda: counted() > sent, 20, lambda: f"{counted()} of {sent} bytes are counted")
-        assert resident_bytes(router) - before < 1.25 * counted() + 8_000_000
-        held.close()
-        router.wait_for_count("penstock_fill_ratio", 0, of="body_memory")
-
-
-def test_a_head_without_memory_is_refused(folder, engine):
-    with Router(folder, config=replicas([engine]) + "limits: {max_body_memory: 1MB}\n") as router:
-        with Http2Client(router.address, window=0) as client:
-            large = [("x-a", "b" * 56_000)]
-            asked = [client.send(path="/v1/models", method="GET", headers=large) for _ in range(30)]
-            client.until(lambda: all(client.answers[stream]["status"] for stream in asked))
-            answers = [client.answers[stream] for stream in asked]
-            assert {answer["status"] for answer in answers} == {200, 503}
-            refused = [answer["headers"] for answer in answers if answer["status"] == 503]
-            assert all(head["x-penstock-reason"] == "body_memory" and head["retry-after"] for head in refused)
-            router.wait_for_count("penstock_turned_away_total", len(refused), limit="body_memory")
-        router.wait_for_count("penstock_fill_ratio", 0, of="body_memory")

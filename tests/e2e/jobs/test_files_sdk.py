@@ -114,6 +114,17 @@ def test_a_key_sees_its_own_files_only(client, router):
     client.files.delete(file.id)
 
 
+def test_a_key_with_the_name_of_a_team_sees_none_of_its_files(folder, engine):
+    config = f"{replicas([engine])}tenant_header: x-team\nstate: {{path: {folder}/teams}}\n"
+    with Router(folder, config=config) as router, sdk(router) as team, sdk(router, "team-a") as stranger:
+        header = {"x-team": "team-a"}
+        file = upload(team, extra_headers=header)
+        assert not stranger.files.list().data
+        with pytest.raises(openai.NotFoundError):
+            stranger.files.content(file.id)
+        assert team.files.content(file.id, extra_headers=header).read() == LINES
+
+
 def test_files_outlive_a_killed_router(folder, engine):
     config = f"{replicas([engine])}state: {{path: {folder}/outliving}}\n"
     with Router(folder, config=config) as first:
