@@ -31,6 +31,11 @@ constexpr auto kLastWords = std::chrono::seconds(2);
 constexpr auto kBackgroundPause = std::chrono::milliseconds(100);
 constexpr int kFirstOtherDescriptor = 3;
 
+void EndAtOnce(pid_t pid) {
+  kill(-pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+}
+
 absl::Status Failed(absl::string_view what, int error) {
   const std::string message = absl::StrCat("cannot start a command: ", what, ": ", std::strerror(error));
   const bool shortage = error == EMFILE || error == ENFILE || error == ENOMEM || error == EAGAIN;
@@ -94,13 +99,20 @@ std::string CommandEnd::Text() const {
 
 // Lives until the process ended and its output was read, or the loop is destroyed.
 struct ShellCommand::State : std::enable_shared_from_this<State> {
-  State(asio::io_context& loop, pid_t the_pid, int pid_descriptor, int output_descriptor, std::function<void()> tell)
-      : pid(the_pid),
-        process(loop, pid_descriptor),
-        output(loop, output_descriptor),
-        last_words(loop),
-        pause(loop),
-        on_end(std::move(tell)) {}
+  State(asio::io_context& loop, pid_t the_pid, std::function<void()> tell)
+      : pid(the_pid), process(loop), output(loop), last_words(loop), pause(loop), on_end(std::move(tell)) {}
+
+  // Takes the descriptors, which are closed by it if the system can watch no more.
+  error_code Watch(int pid_descriptor, int output_descriptor) {
+    error_code error;
+    process.assign(pid_descriptor, error);
+    if (error) close(pid_descriptor);
+    error_code other;
+    output.assign(output_descriptor, other);
+    if (other) close(output_descriptor);
+    if (!error && !other) output.non_blocking(true, error);
+    return error ? error : other;
+  }
 
   void AwaitEnd() {
     process.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](const error_code& error) {
@@ -188,13 +200,15 @@ absl::StatusOr<std::unique_ptr<ShellCommand>> ShellCommand::Start(asio::io_conte
   const int process = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   if (process < 0) {
     const int reason = errno;
-    kill(-pid, SIGKILL);
-    waitpid(pid, nullptr, 0);
+    EndAtOnce(pid);
     close(pipe_ends[0]);
     return Failed("pidfd_open", reason);
   }
-  auto state = std::make_shared<State>(loop, pid, process, pipe_ends[0], std::move(on_end));
-  state->output.non_blocking(true);
+  auto state = std::make_shared<State>(loop, pid, std::move(on_end));
+  if (const error_code unwatched = state->Watch(process, pipe_ends[0])) {
+    EndAtOnce(pid);
+    return Failed("watch", unwatched.value());
+  }
   state->AwaitEnd();
   state->ReadOn();
   return std::unique_ptr<ShellCommand>(new ShellCommand(std::move(state)));

@@ -17,6 +17,8 @@ using EngineJson = nlohmann::json;
 
 // A document of an engine's pages is shorter. A longer one would hold its loop for more than 10 ms.
 inline constexpr size_t kLongestEngineJson = 1 << 20;
+// The library copies and compares documents by recursion.
+inline constexpr int kDeepestEngineJson = 128;
 // U+FFFD, for a character that cannot be read.
 inline constexpr char kReplacement[] = "\xEF\xBF\xBD";
 
@@ -48,23 +50,49 @@ inline std::string MendedText(absl::string_view json) {
   return mended;
 }
 
-// The document. is_discarded() when `body` is not JSON, or longer than kLongestEngineJson. One broken character does
-// not make a text unreadable: U+FFFD stands for it.
+// True: arrays and objects lie in each other deeper than kDeepestEngineJson.
+inline bool IsTooDeep(absl::string_view json) {
+  int depth = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (quoted && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (!quoted && (c == '[' || c == '{')) {
+      if (++depth > kDeepestEngineJson) return true;
+    } else if (!quoted && (c == ']' || c == '}')) {
+      --depth;
+    }
+  }
+  return false;
+}
+
+// The document. is_discarded() when `body` is not JSON, longer than kLongestEngineJson or deeper than
+// kDeepestEngineJson. One broken character does not make a text unreadable: U+FFFD stands for it.
 inline EngineJson ParseEngineJson(absl::string_view body) {
-  if (body.size() > kLongestEngineJson) return EngineJson(EngineJson::value_t::discarded);
+  if (body.size() > kLongestEngineJson || IsTooDeep(body)) return EngineJson(EngineJson::value_t::discarded);
   EngineJson document = EngineJson::parse(body.data(), body.data() + body.size(), nullptr, false);
   if (!document.is_discarded()) return document;
   const std::string mended = MendedText(body);
-  return mended == body ? document : EngineJson::parse(mended, nullptr, false);
+  return mended == body || IsTooDeep(mended) ? document : EngineJson::parse(mended, nullptr, false);
+}
+
+inline const EngineJson& NullJson() {
+  static const EngineJson null;
+  return null;
 }
 
 // The member, or null.
 inline const EngineJson& Member(const EngineJson& object, const char* key) {
-  static const EngineJson null;
-  if (!object.is_object()) return null;
+  if (!object.is_object()) return NullJson();
   const auto it = object.find(key);
-  return it == object.end() ? null : *it;
+  return it == object.end() ? NullJson() : *it;
 }
+
+// The array itself; null, which has no elements, for all else.
+inline const EngineJson& ElementsOf(const EngineJson& value) { return value.is_array() ? value : NullJson(); }
 
 inline std::string MemberText(const EngineJson& object, const char* key) {
   const EngineJson& value = Member(object, key);

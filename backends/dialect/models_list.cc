@@ -91,8 +91,7 @@ absl::StatusOr<ModelsList> ParseModelsList(absl::string_view body) {
     const std::string owned = MemberText(card, "owned_by");
     const std::string owner = IsModelName(owned) ? owned : "";
     names.Add(MemberText(card, "id"), ContextOf(card), owner);
-    const EngineJson& aliases = Member(card, "aliases");
-    for (const EngineJson& alias : aliases.is_array() ? aliases : EngineJson::array()) {
+    for (const EngineJson& alias : ElementsOf(Member(card, "aliases"))) {
       if (alias.is_string()) names.Add(alias.get<std::string>(), ContextOf(card), owner);
     }
     if (list.owner.empty()) list.owner = owned;

@@ -130,7 +130,9 @@ void Connection::EndWait(const ErrorCode& error) {
   if (waiter_ == nullptr && !suspended_.waiting()) return;
   asio::post(loop_, [weak = weak_from_this(), wait = wait_, error] {
     const auto connection = weak.lock();
-    if (connection != nullptr && connection->wait_ == wait) connection->Wake(error);
+    if (connection == nullptr || connection->wait_ != wait) return;
+    const LoopTurns::Scope scope(LoopTurns::Of(connection->loop_));
+    connection->Wake(error);
   });
 }
 

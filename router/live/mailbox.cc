@@ -3,6 +3,7 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "backends/socket/loop_turns.h"
 
 namespace penstock {
@@ -35,18 +36,23 @@ void Mailbox::Push(const RequestAction& action) {
   });
 }
 
-// A delivery may ask the core for more, and so come here again.
+// A delivery may ask the core for more, and so come here again. What was decided before is delivered before.
 void Mailbox::Drain() {
+  if (std::exchange(draining_, true)) return;
+  const auto end = absl::MakeCleanup([this] { draining_ = false; });
   std::vector<RequestAction> actions = std::exchange(spare_, {});
-  {
-    std::lock_guard lock(mutex_);
-    actions.swap(queue_);
-    drain_posted_ = false;
+  while (Take(actions)) {
+    for (const RequestAction& action : actions) deliver_(action);
+    actions.clear();
   }
-  for (const RequestAction& action : actions) deliver_(action);
-  if (actions.capacity() > kMostSpare) return;
-  actions.clear();
-  spare_ = std::move(actions);
+  if (actions.capacity() <= kMostSpare) spare_ = std::move(actions);
+}
+
+bool Mailbox::Take(std::vector<RequestAction>& actions) {
+  std::lock_guard lock(mutex_);
+  actions.swap(queue_);
+  drain_posted_ = false;
+  return !actions.empty();
 }
 
 }  // namespace penstock

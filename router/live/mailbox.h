@@ -23,7 +23,7 @@ class Mailbox {
 
   // Any thread.
   void Push(const RequestAction& action);
-  // The loop's thread.
+  // The loop's thread. Within a delivery it does nothing: the drain under way delivers what comes.
   void Drain();
 
   // Called once by the loop's thread before it runs.
@@ -32,11 +32,15 @@ class Mailbox {
   static Mailbox* OfThisThread();
 
  private:
+  // Moves the queue into `actions`, which is empty. False: nothing came.
+  bool Take(std::vector<RequestAction>& actions);
+
   boost::asio::io_context& loop_;
   const std::function<void(const RequestAction&)> deliver_;
   std::mutex mutex_;
   std::vector<RequestAction> queue_;
   bool drain_posted_ = false;
+  bool draining_ = false;             // The loop's thread.
   std::vector<RequestAction> spare_;  // The loop's thread: empty, with the room of earlier actions.
 };
 

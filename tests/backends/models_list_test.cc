@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/dialect/json_values.h"
 #include "tests/backends/recording.h"
 
 namespace penstock {
@@ -45,6 +46,18 @@ TEST(ModelsList, AnErrorIsNoList) {
   EXPECT_FALSE(ParseModelsList(RecordedBody("loading-get-v1-models")).ok());
   EXPECT_FALSE(ParseModelsList("").ok());
   EXPECT_FALSE(ParseModelsList("[]").ok());
+}
+
+// The library copies documents by recursion.
+TEST(ModelsList, ADocumentThatIsTooDeepIsNone) {
+  const auto deep = [](size_t depth) {
+    return ParseModelsList(R"({"data":[{"id":"m \"[[[","aliases":["n",)" + std::string(depth, '[') +
+                           std::string(depth, ']') + "]}]}");
+  };
+  ASSERT_TRUE(deep(kDeepestEngineJson - 4).ok());
+  EXPECT_EQ(deep(kDeepestEngineJson - 4)->models.size(), 2u);
+  EXPECT_FALSE(deep(kDeepestEngineJson - 3).ok());
+  EXPECT_FALSE(deep(400'000).ok());
 }
 
 TEST(ModelsList, OddNamesAndVeryManyModelsAreLeftOut) {

@@ -64,6 +64,18 @@ TEST(EmbeddingMerge, AnAnswerThatIsShortOrNamesWrongInputsIsNotSplit) {
   EXPECT_FALSE(SplitEmbeddings("{}", {{1, 1}}).ok());
 }
 
+// Each number of the usage is divided among all parts.
+TEST(EmbeddingMerge, AnAnswerWithTooManyNumbersIsNotSplit) {
+  const auto with = [](int numbers) {
+    std::string usage = R"("a":1)";
+    for (int i = 1; i < numbers; ++i) usage += R"(,"a":1)";
+    return SplitEmbeddings(R"({"usage":{)" + usage + R"(},"data":[{"index":0},{"index":1}]})", {{1, 1}, {1, 1}});
+  };
+  EXPECT_TRUE(with(64).ok());
+  EXPECT_EQ(with(65).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(with(150'000).status().code(), absl::StatusCode::kDataLoss);
+}
+
 TEST(EmbeddingMerge, SharesFollowTheWeightsAndAddUpToTheTotal) {
   const std::vector<EmbeddingPart> parts = {{1, 1}, {1, 0}, {1, 5}, {1, 1'000'000'007}, {1, 3}};
   for (const int64_t total : {int64_t{0}, int64_t{1}, int64_t{7}, int64_t{1'000'003}}) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "backends/dialect/json_values.h"
 
 namespace penstock {
@@ -49,11 +50,12 @@ absl::Status ReadOllamaLoaded(absl::string_view body, Discovery* found) {
   const EngineJson document = ParseEngineJson(body);
   const EngineJson& models = Member(document, "models");
   if (!models.is_array()) return absl::InvalidArgumentError("ps: no models array");
+  absl::flat_hash_map<std::string, Tokens> contexts;
   for (const EngineJson& model : models) {
-    const std::string name = NameOf(model);
-    for (ServedModel& served : found->models) {
-      if (served.name == name) served.max_context = Tokens(std::max<int64_t>(0, MemberInt(model, "context_length")));
-    }
+    contexts[NameOf(model)] = Tokens(std::max<int64_t>(0, MemberInt(model, "context_length")));
+  }
+  for (ServedModel& served : found->models) {
+    if (const auto loaded = contexts.find(served.name); loaded != contexts.end()) served.max_context = loaded->second;
   }
   return absl::OkStatus();
 }

@@ -29,7 +29,7 @@ bool MemberIs(const EngineJson& object, const char* key) {
 absl::Status ReadSglangServerInfo(absl::string_view body, Discovery* found) {
   const EngineJson info = ParseEngineJson(body);
   const EngineJson& states = Member(info, "internal_states");
-  const EngineJson& state = states.is_array() && !states.empty() ? states[0] : EngineJson();
+  const EngineJson& state = states.is_array() && !states.empty() ? states[0] : NullJson();
   int64_t tokens = MemberInt(info, "max_total_num_tokens");
   if (tokens <= 0) tokens = MemberInt(Member(state, "memory_usage"), "token_capacity");
   if (tokens <= 0 && !Member(info, "page_size").is_number()) {

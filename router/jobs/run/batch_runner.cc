@@ -282,7 +282,7 @@ asio::awaitable<void> BatchRunner::Finish(JobPointer job, BatchStatus end, std::
     if (!finalizing.ok()) end = BatchStatus::kCancelled;
   }
   auto work = [key = job->batch.key, end, errors](JobStore& store) {
-    return store.batches().Finish(key, end, WallSeconds(), errors);
+    return store.lines().Forget(key), store.batches().Finish(key, end, WallSeconds(), errors);
   };
   const JobResult<Batch> ended = co_await Ask(std::move(work));
   if (!ended.ok() && ended.error().kind == JobErrorKind::kGone && end != BatchStatus::kFailed) {

@@ -1,6 +1,7 @@
 #include "router/live/fleet/sleeper.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -99,10 +100,15 @@ asio::awaitable<void> Sleeper::Run(Verb verb) {
   const auto self = shared_from_this();
   const auto leave = absl::MakeCleanup([this] { loop_.connections().LeaveGuest(); });
   VerbEnd end;
-  if (by_command()) {
-    end = co_await commands_.Run(verb, config_.start, config_.stop, config_.timeout);
-  } else {
-    end = co_await RunByEngine(verb);
+  try {
+    if (by_command()) {
+      end = co_await commands_.Run(verb, config_.start, config_.stop, config_.timeout);
+    } else {
+      end = co_await RunByEngine(verb);
+    }
+  } catch (const std::exception& surprise) {
+    // Without an end, the replica would wait for it for ever.
+    end = {VerbFault::kUnable, surprise.what()};
   }
   const Duration took = tracker_.End(end.ok(), Now());
   if (end.page_lies) tracker_.Distrust();
@@ -130,9 +136,11 @@ asio::awaitable<void> Sleeper::AfterRound(bool answered, bool gone, Instant bega
   } else if (answered && verbs_ != nullptr && verbs_->page != nullptr) {
     const Instant asked = Now();
     const std::shared_ptr<UpstreamPool> pool = pool_;
-    EngineVerbs question(loop_.io(), *pool, key_, *verbs_, targets_.engine());
+    const SleepVerbs* const verbs = verbs_;
+    EngineVerbs question(loop_.io(), *pool, key_, *verbs, targets_.engine());
     const EngineRest rest = co_await question.Ask();
-    if (stopped_) co_return;
+    // Of another engine, the answer says nothing.
+    if (stopped_ || verbs_ != verbs) co_return;
     if (rest != EngineRest::kAwake && rest != EngineRest::kAsleep && rest != EngineRest::kFailed) co_return;
     const ResidencyTracker::Finding finding = tracker_.Saw(rest != EngineRest::kAwake, asked);
     if (finding == ResidencyTracker::Finding::kChanged) TellChange();

@@ -14,6 +14,8 @@ namespace {
 constexpr absl::string_view kInput = "input";
 // Bytes beside the embeddings that all parts together may have. An engine sends some hundred.
 constexpr size_t kMostCopied = 1 << 20;
+// Numbers of a usage. An engine sends two or three.
+constexpr size_t kMostNumbers = 64;
 
 // The elements of `input`: none where it has a form that cannot be merged.
 std::vector<absl::string_view> InputsOf(const JsonValue& input, bool& ids) {
@@ -83,13 +85,15 @@ absl::StatusOr<std::vector<Element>> ElementsOf(const JsonValue& data, size_t co
   return in_order;
 }
 
-// One usage per part: the numbers of tokens are divided, all else stays.
+// One usage per part: the numbers of tokens are divided, all else stays. Empty: it has too many numbers.
 std::vector<std::string> UsagesOf(const JsonValue& usage, absl::Span<const EmbeddingPart> parts) {
   std::vector<std::pair<JsonSpan, std::vector<int64_t>>> numbers;
   JsonObject members(usage);
   while (const auto member = members.Next()) {
     const std::optional<int64_t> total = member->value.Integer();
-    if (total && *total > 0) numbers.emplace_back(member->value.span, SharesOf(*total, parts));
+    if (!total || *total <= 0) continue;
+    if (numbers.size() == kMostNumbers) return {};
+    numbers.emplace_back(member->value.span, SharesOf(*total, parts));
   }
   std::vector<std::string> usages;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -170,11 +174,12 @@ absl::StatusOr<std::vector<std::string>> SplitEmbeddings(absl::string_view answe
     const bool data = member->key == "data" && member->value.kind() == JsonKind::kArray;
     if (data) elements = ElementsOf(member->value, count);
     if (!elements.ok() && data) return elements.status();
-    const bool usage = member->key == "usage" && member->value.kind() == JsonKind::kObject;
-    if (usage) usages = UsagesOf(member->value, parts);
     const absl::string_view key = answer.substr(member->key_span.begin, member->key_span.size());
     copied += data ? 0 : key.size() + member->value.raw().size();
     if (copied * parts.size() > kMostCopied) return absl::DataLossError("the answer has more beside its embeddings");
+    const bool usage = member->key == "usage" && member->value.kind() == JsonKind::kObject;
+    if (usage) usages = UsagesOf(member->value, parts);
+    if (usage && usages.empty()) return absl::DataLossError("the usage has too many numbers");
     size_t next = 0;
     for (size_t i = 0; i < parts.size(); ++i) {
       std::string& own = answers[i];

@@ -31,7 +31,7 @@ asio::awaitable<AttemptEnd> SwitchedAnswer::Run(std::shared_ptr<Connection> engi
   };
   tunnel_.emplace(state_.loop, Tunnel::Side{client.socket, std::move(client.unread)},
                   Tunnel::Side{&engine->Lend(), std::move(begun)}, Tunnel::Limits{config.idle, config.time}, passed);
-  if (state_.client().gone()) tunnel_->Stop();
+  if (stopped_ || state_.client().gone()) tunnel_->Stop();
   const RealtimeEnd end = co_await tunnel_->Run();
   metrics.OnEnded(end);
   co_return AttemptEnd();

@@ -22,14 +22,16 @@ class SwitchedAnswer {
   // Awaited once. `headers` are for the client. Whatever ends the tunnel, the answer is finished: its client knows why
   // its own protocol ended.
   boost::asio::awaitable<AttemptEnd> Run(std::shared_ptr<Connection> engine, HeaderList headers);
-  // Ends Run() soon, if it runs.
+  // Ends Run() soon, also while its client has not taken the head.
   void Stop() {
+    stopped_ = true;
     if (tunnel_) tunnel_->Stop();
   }
 
  private:
   SessionState& state_;
   std::optional<Tunnel> tunnel_;
+  bool stopped_ = false;
 };
 
 }  // namespace penstock

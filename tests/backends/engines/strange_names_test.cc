@@ -6,6 +6,7 @@
 #include "backends/dialect/json_values.h"
 #include "backends/dialect/models_list.h"
 #include "backends/engines/ollama/ollama_facts.h"
+#include "backends/engines/sglang/sglang_facts.h"
 #include "backends/engines/vllm/vllm_facts.h"
 
 namespace penstock {
@@ -29,6 +30,14 @@ TEST(StrangeNames, ModelsOfOllamaBeyondTheBoundAreCounted) {
   ASSERT_TRUE(ReadOllamaTags(absl::StrCat("{\"models\":[", tags, "]}"), &found).ok());
   EXPECT_EQ(found.models.size(), kMostModels);
   EXPECT_EQ(found.models_beyond, 7u);
+}
+
+TEST(StrangeNames, StatesOfSglangThatAreTooDeepAreNone) {
+  const std::string deep = "{\"max_total_num_tokens\":512,\"internal_states\":[" + std::string(400'000, '[') +
+                           std::string(400'000, ']') + "]}";
+  Discovery found;
+  EXPECT_FALSE(ReadSglangServerInfo(deep, &found).ok());
+  EXPECT_TRUE(ReadSglangServerInfo(R"({"max_total_num_tokens":512,"internal_states":[[[1]]]})", &found).ok());
 }
 
 TEST(StrangeNames, OneBrokenCharacterDoesNotHideADocument) {
