@@ -253,5 +253,27 @@ TEST(CoreFailures, AReloadThatGivesItsReplicaAnotherPoolLeavesARunningRequestInI
   EXPECT_EQ(view.pools[1].forecast_peak, Amount(0));
 }
 
+TEST(CoreFailures, TheLastReportOfADeadEngineTakesNoMemory) {
+  FleetOptions options;
+  options.replicas = 2;
+  options.elastic = true;  // One pool.
+  CoreStepper stepper(MakeFleet(options));
+  const Forward* forward = Only<Forward>(stepper.Arrive(1, 40'000));
+  ASSERT_NE(forward, nullptr);
+  const ReplicaId dead = forward->replica;
+  const ReplicaId other(1 - dead.value());
+  stepper.Send(FirstToken{RequestId(1)});
+  stepper.Wait(Duration::Milliseconds(100));
+  stepper.Step(1, dead.value());
+  stepper.Send(EngineReport{dead, stepper.now, 0.4, 1, 0});
+  stepper.Send(ReplicaHealth{dead, Health::kDown});
+  stepper.Send(RequestClosed{RequestId(1), Outcome::kEngineFailed});
+  for (int i = 0; i < 2; ++i) {
+    stepper.Wait(Duration::Seconds(1));
+    stepper.Send(EngineReport{other, stepper.now, 0.0, 0, 0});
+  }
+  EXPECT_EQ(stepper.core.View(stepper.now).pools[0].overdraft, Amount(0));
+}
+
 }  // namespace
 }  // namespace penstock

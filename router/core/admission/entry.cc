@@ -51,12 +51,19 @@ bool Entry::TryNow(RequestState* request, int64_t position, Instant now, std::ve
   return false;
 }
 
+// A class that the fleet does not have yet ranks last, as it does once it is there.
+void Entry::Begin(const RequestArrived& event, Instant arrived, RequestState* request) {
+  request->arrived = event;
+  const auto last = static_cast<uint32_t>(rooms_.fleet.spec().classes.size() - 1);
+  request->arrived.service_class = ClassId(std::min(event.service_class.value(), last));
+  request->arrival = arrived;
+  request->waiting.since = arrived;
+  request->sequence = next_sequence_++;
+}
+
 RequestState* Entry::Add(const RequestArrived& event, Instant arrived, Instant now) {
   auto owned = std::make_unique<RequestState>();
-  owned->arrived = event;
-  owned->arrival = arrived;
-  owned->waiting.since = arrived;
-  owned->sequence = next_sequence_++;
+  Begin(event, arrived, owned.get());
   RequestState* request = rooms_.requests.Add(std::move(owned));
   rooms_.forecasts.Prepare(request);
   request->waiting.cached = rooms_.servers.MostCached(*request);
@@ -70,13 +77,7 @@ RequestState* Entry::Add(const RequestArrived& event, Instant arrived, Instant n
 
 void Entry::Admit(const RequestArrived& event, Instant now, std::vector<Action>& actions) {
   auto owned = std::make_unique<RequestState>();
-  owned->arrived = event;
-  // A class that the fleet does not have yet ranks last, as it does once it is there.
-  const auto last = static_cast<uint32_t>(rooms_.fleet.spec().classes.size() - 1);
-  owned->arrived.service_class = ClassId(std::min(event.service_class.value(), last));
-  owned->arrival = now;
-  owned->waiting.since = now;
-  owned->sequence = next_sequence_++;
+  Begin(event, now, owned.get());
   if (const std::optional<Refuse> refusal = NeverServed(*owned, now)) {
     actions.push_back(*refusal);
     return;

@@ -24,6 +24,7 @@ class Entry {
   void ShutDown() { shutting_down_ = true; }
 
  private:
+  void Begin(const RequestArrived& event, Instant arrived, RequestState* request);
   // Why no server could ever take the request, whatever the load; nullopt where one could.
   std::optional<Refuse> NeverServed(const RequestState& request, Instant now) const;
   std::optional<Refuse> NeverFits(const RequestState& request) const;

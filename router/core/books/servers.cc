@@ -25,6 +25,14 @@ Tokens LargeFrom(const Footprint& footprint, Amount capacity) {
   return Tokens(large);
 }
 
+// The memory of an engine that is down is free, whatever it said last.
+void ForgetEngine(FleetState& fleet, ReplicaState& replica, Instant now) {
+  replica.prompts.Forget();
+  replica.facts.used_share = -1;
+  replica.facts.others = 0;
+  for (const PoolShare& share : replica.spec().pools) ReportUse(fleet, share.pool, now);
+}
+
 }  // namespace
 
 void Servers::Configure(Instant now) {
@@ -64,7 +72,7 @@ void Servers::SetHealth(ReplicaId id, Health health, Instant now) {
   if (health == Health::kDown && replica.health != Health::kDown) replica.presence.down_since = now;
   if (health == Health::kProbing && replica.health != Health::kProbing) replica.probation.Begin();
   replica.health = health;
-  if (health == Health::kDown) replica.prompts.Forget();
+  if (health == Health::kDown) ForgetEngine(fleet_, replica, now);
   UpdateBrief(id.value(), now);
   for (ModelId model : replica.spec().models) servers_[model.value()].Changed();
 }

@@ -22,6 +22,8 @@ void MakeStage(const RequestState& request, RequestState* stage) {
   stage->arrived.request = StageOf(request.arrived.request);
   stage->arrived.embedding = true;
   stage->arrived.observed = true;
+  // Its owner may be recalled, never the stage.
+  stage->arrived.regenerable = false;
   stage->arrived.max_output = Tokens(0);
   stage->arrived.session = 0;
   stage->arrival = request.arrival;

@@ -31,7 +31,8 @@ void Prefillers::Configure() {
 
 bool Prefillers::MayTake(size_t replica, const RequestState& request) const {
   const Tokens needed = SurePrompt(request.Prompt(), request.arrived.prompt_sigma);
-  return servers_.brief(replica).up && needed <= servers_.Longest(replica) && !request.waiting.Avoids(replica);
+  return servers_.brief(replica).up && needed <= servers_.Longest(replica) && !request.waiting.Avoids(replica) &&
+         fleet_.replicas()[replica].presence.Has(request.arrived.model);
 }
 
 bool Prefillers::Serves(const RequestState& request) const {

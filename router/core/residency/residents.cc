@@ -41,11 +41,10 @@ void Residents::Configure(Instant now) {
     PresenceOf(resident).wake = resident.wake().expected();
     Changed(resident, now);
   }
-  if (!any()) return;
   memory_.Configure();
   hosts_.Configure();
   demand_.Configure();
-  touched_ = true;
+  if (any()) touched_ = true;
 }
 
 void Residents::Changed(const Resident& resident, Instant now) {

@@ -248,7 +248,7 @@ void FleetMonitor::CountUp() {
   int up = 0;
   // A prefill replica answers nobody.
   for (const auto& [id, watched] : watched_)
-    up += watched->told.placeable && watched->config.role != ReplicaRole::kPrefill ? 1 : 0;
+    up += watched->told.placeable && book_.replica_config(id).role != ReplicaRole::kPrefill ? 1 : 0;
   control_.edge().replicas_up.store(up, std::memory_order_relaxed);
 }
 

@@ -164,7 +164,7 @@ HeaderList HeadersForClient(const HeaderList& engine) {
   for (const auto [name, value] : engine) {
     const bool stays = kHopByHop.Contain(name) || kNotForClients.Contain(name) || named.Contain(name) ||
                        std::any_of(kNotForClientsFrom.begin(), kNotForClientsFrom.end(),
-                                   [&](absl::string_view prefix) { return StartsWithName(name, prefix); });
+                                   [&, name = name](absl::string_view prefix) { return StartsWithName(name, prefix); });
     if (stays) continue;
     // Most engines send no header that goes on.
     if (headers.size() == 0) headers.Reserve(engine.size(), engine.bytes());

@@ -252,5 +252,47 @@ TEST(Pairs, WithoutPairsARequestThatHadTwoStagesIsServedByOneReplica) {
   for (const Forward& forward : again) EXPECT_FALSE(forward.prefill.has_value());
 }
 
+// A prefill replica may serve other requests since a reload, and the stage is no request of theirs.
+TEST(Pairs, AStageIsNeverEvicted) {
+  Fleet fleet = PairFleet();
+  for (ReplicaSpec& replica : fleet.replicas) replica.max_sequences = 1;
+  CoreStepper stepper(fleet);
+  stepper.Send(ReplicaHealth{ReplicaId(kPrefillB), Health::kDown});
+  const Forward* forward = Only<Forward>(stepper.Arrive(1, 4000, ClassId(2)));
+  ASSERT_NE(forward, nullptr);
+  ASSERT_TRUE(forward->prefill.has_value());
+  stepper.Wait(Duration::Milliseconds(10));
+  for (ReplicaSpec& replica : fleet.replicas) replica.role = EngineRole::kBoth;
+  stepper.Send(FleetChanged{fleet});
+  std::vector<Action> actions = stepper.Arrive(2, 100, ClassId(0));
+  for (const Action& action : stepper.RunTimers(stepper.now)) actions.push_back(action);
+  for (const Action& action : actions) {
+    if (const auto* abort = std::get_if<Abort>(&action)) EXPECT_NE(abort->request, StageOf(RequestId(1)));
+  }
+  stepper.Send(RequestClosed{RequestId(1), Outcome::kClientGone});
+  EXPECT_EQ(Promised(stepper, kPrefillB), Amount(0));
+}
+
+// A decode replica has the adapter, and nobody loads it for a prefill replica.
+TEST(Pairs, APrefillReplicaWithoutTheAdapterComputesNoPromptOfIt) {
+  Fleet fleet = PairFleet();
+  fleet.models.push_back({"lora", ModelId(0)});
+  for (ReplicaSpec& replica : fleet.replicas) {
+    replica.models = {ModelId(0), ModelId(1)};
+    replica.adapters.on_demand = {ModelId(1)};
+    replica.adapters.most = 4;
+  }
+  CoreStepper stepper(fleet);
+  stepper.Send(AdapterResidency{ReplicaId(kDecode), ModelId(1), true, false, Duration()});
+  RequestArrived event;
+  event.request = RequestId(1);
+  event.model = ModelId(1);
+  event.service_class = ClassId(1);
+  event.prompt = Tokens(4000);
+  const Forward* forward = Only<Forward>(stepper.Send(event));
+  ASSERT_NE(forward, nullptr);
+  EXPECT_FALSE(forward->prefill.has_value());
+}
+
 }  // namespace
 }  // namespace penstock::testing

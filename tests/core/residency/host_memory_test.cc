@@ -41,6 +41,17 @@ std::vector<Action> Idle(SleepingCore& core) { return core.RunTimers(core.now + 
 HostView HostOf(SleepingCore& core) { return core.core.View(core.now).hosts.at(0); }
 Sleep At(uint32_t replica, SleepLevel level) { return {ReplicaId(replica), level}; }
 
+// Read by the address sanitizer.
+TEST(HostMemory, AReloadWithoutSleepersForgetsTheHosts) {
+  Fleet fleet = BoundedFleet(16);
+  SleepingCore core(fleet, 3);
+  EXPECT_EQ(HostOf(core).name, "node1");
+  for (ReplicaSpec& replica : fleet.replicas) replica.sleep.reset();
+  fleet.hosts.clear();
+  core.Send(FleetChanged{fleet});
+  EXPECT_TRUE(core.core.View(core.now).hosts.empty());
+}
+
 TEST(HostMemory, WithoutABoundEachSleepIsByItsConfiguration) {
   SleepingCore core(BoundedFleet(0), 3);
   const Sleeps sleeps = AllOf<Sleep>(Idle(core));
