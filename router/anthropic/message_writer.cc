@@ -36,18 +36,16 @@ std::string ReasonJson(const Ending& ending) {
                       "\",\"stop_sequence\":", reason == "stop_sequence" ? ending.stop : absl::string_view("null"));
 }
 
-// The block of a call in a whole message; empty: the output limit cut its name. None: its arguments are no object.
+// The block of a call in a whole message; empty: the output limit cut its name. None: it has no name. Models may write
+// arguments that are no object, and clients may ask for them: these are a text in an object.
 std::optional<std::string> ToolBlock(const ToolCall& call, absl::string_view id, bool cut) {
   std::string input;
-  if (call.object) {
-    input = std::string(call.arguments);
-  } else if (!AppendUnescaped(call.arguments, &input)) {
-    return std::nullopt;
-  }
-  if (absl::StripAsciiWhitespace(input).empty()) input = "{}";
-  if (cut) input = WholeMembers(input);
-  if (call.name.empty() && cut) return std::string();
-  if (call.name.empty() || !IsJsonObject(input)) return std::nullopt;
+  const bool readable = call.object || AppendUnescaped(call.arguments, &input);
+  if (call.object) input = std::string(call.arguments);
+  if (readable && absl::StripAsciiWhitespace(input).empty()) input = "{}";
+  if (readable && cut) input = WholeMembers(input);
+  if (call.name.empty()) return cut ? std::optional<std::string>("") : std::nullopt;
+  if (!readable || !IsJsonObject(input)) input = absl::StrCat("{\"arguments\":\"", call.arguments, "\"}");
   return absl::StrCat("{\"type\":\"tool_use\",\"id\":", id, ",\"name\":", call.name, ",\"input\":", input, "}");
 }
 

@@ -2,7 +2,7 @@
 //
 // The router cuts a prompt by bytes, the engine by tokens, and an anchor joins both. Names on both sides stand for
 // content, so an anchor stays right while blocks come and go. Invariant: both tables have the same pairs; a prompt
-// block has one anchor, an engine block may have several. Pure; O(1).
+// block has one anchor, an engine block has kMostOfOne at most. One prompt may be written in many ways. Pure; O(1).
 #ifndef PENSTOCK_ROUTER_KV_EVENTS_ANCHORS_H_
 #define PENSTOCK_ROUTER_KV_EVENTS_ANCHORS_H_
 
@@ -21,6 +21,8 @@ namespace penstock {
 
 class Anchors {
  public:
+  static constexpr size_t kMostOfOne = 8;
+
   std::span<const PromptBlock> At(uint64_t engine_block) const {
     const auto found = at_.find(engine_block);
     return found == at_.end() ? std::span<const PromptBlock>() : std::span<const PromptBlock>(found->second);
@@ -29,11 +31,15 @@ class Anchors {
     const auto found = of_.find(prompt_block);
     return found == of_.end() ? std::nullopt : std::optional<uint64_t>(found->second);
   }
-  // In place of the anchor that it had.
-  void Bind(const PromptBlock& block, uint64_t engine_block) {
+  // In place of the anchor that it had. Returns the oldest block of the engine block, where it had to go.
+  std::optional<PromptBlock> Bind(const PromptBlock& block, uint64_t engine_block) {
     Unbind(block.block);
+    std::optional<PromptBlock> gone;
+    if (const std::span<const PromptBlock> known = At(engine_block); known.size() == kMostOfOne) gone = known.front();
+    if (gone) Unbind(gone->block);
     of_[block.block] = engine_block;
     at_[engine_block].push_back(block);
+    return gone;
   }
   void Unbind(uint64_t prompt_block) {
     const auto found = of_.find(prompt_block);

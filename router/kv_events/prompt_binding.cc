@@ -30,21 +30,22 @@ std::optional<int64_t> LastShared(uint64_t block, const Path& path, const Engine
   return std::nullopt;
 }
 
-// The prompt block ends with so many blocks of `path`, as far as its bytes tell. Nullopt: its binding stays.
-std::optional<BoundBlock> BindBlock(const PromptBlock& block, const Path& path, size_t end, const EngineBlocks& blocks,
-                                    Anchors& anchors) {
+// The prompt block ends with so many blocks of `path`, as far as its bytes tell. Adds what changed to `bound`.
+void BindBlock(const PromptBlock& block, const Path& path, size_t end, const EngineBlocks& blocks, Anchors& anchors,
+               std::vector<BoundBlock>& bound) {
   size_t count = end;
   if (const std::optional<uint64_t> before = anchors.Of(block.block)) {
     const std::optional<int64_t> shared = LastShared(*before, path, blocks);
     if (!shared || static_cast<double>(*shared + 1) < kLeastShared * static_cast<double>(end)) {
       anchors.Unbind(block.block);
-      return BoundBlock{block, false, true};
+      bound.push_back({block, false, true});
+      return;
     }
     count = static_cast<size_t>(*shared + 1);
-    if (path[count - 1] == *before) return std::nullopt;
+    if (path[count - 1] == *before) return;
   }
-  anchors.Bind(block, path[count - 1]);
-  return BoundBlock{block, blocks.IsStored(path[count - 1])};
+  if (const auto gone = anchors.Bind(block, path[count - 1])) bound.push_back({*gone, false, false});
+  bound.push_back({block, blocks.IsStored(path[count - 1])});
 }
 
 }  // namespace
@@ -61,9 +62,7 @@ std::vector<BoundBlock> BindPrompt(const EngineRun& run, uint64_t last, int64_t 
   for (size_t i = 0; i < run.prefix.size(); ++i) {
     const double end = std::ceil(kBlockBytes * static_cast<double>(i + 1) * blocks_per_byte);
     const size_t count = std::clamp<size_t>(static_cast<size_t>(end), 1, most);
-    if (auto change = BindBlock({run.prefix[i], static_cast<int64_t>(i)}, path, count, blocks, anchors)) {
-      bound.push_back(*change);
-    }
+    BindBlock({run.prefix[i], static_cast<int64_t>(i)}, path, count, blocks, anchors, bound);
   }
   return bound;
 }

@@ -111,6 +111,9 @@ void PageFeed::Run() {
     Pointer made = Build(sequence++);
     {
       std::lock_guard lock(mutex_);
+      // The loops stand still since the start: the next round tries again.
+      if (made == nullptr) askers_.insert(askers_.end(), askers.begin(), askers.end());
+      if (made == nullptr) continue;
       latest_ = made;
     }
     for (const auto& done : askers) done(made);
@@ -124,7 +127,7 @@ void PageFeed::SampleTokens(Instant now) {
     totals.late += loop->delivered().late();
     totals.wasted += loop->delivered().wasted();
   }
-  tokens_.Sample(totals, now);
+  own_.tokens.Sample(totals, now);
 }
 
 void PageFeed::AddRequests(PageFacts& facts) {
@@ -147,8 +150,9 @@ void PageFeed::AddRequests(PageFacts& facts) {
       std::move(part.waiting.begin(), part.waiting.end(), std::back_inserter(waiting));
       std::move(part.running.begin(), part.running.end(), std::back_inserter(running));
     }
-    if (gathering->fleet != nullptr) facts.fleet = gathering->fleet;
+    if (gathering->fleet != nullptr) own_.fleet = gathering->fleet;
   }
+  facts.fleet = own_.fleet;
   facts.running = OldestOf(std::move(running));
   for (LiveRequest& request : OldestOf(std::move(waiting))) {
     const std::optional<WaitView> now = edge_.core->WaitOf(request.id);
@@ -168,11 +172,12 @@ PageFeed::Pointer PageFeed::Build(uint64_t sequence) {
   facts.viewers = viewers_.load(std::memory_order_relaxed);
   facts.view = edge_.telemetry->Shown(edge_.core->View());
   facts.configuration = configuration_.facts();
-  facts.tokens = tokens_;
+  facts.tokens = own_.tokens;
   if (edge_.gpus != nullptr) facts.gpus = edge_.gpus->Report(Now());
   facts.wasted = edge_.telemetry->Wasted();
   AddRequests(facts);
-  if (facts.fleet != nullptr) AddMemoryOutsidePools(facts.fleet->book, facts.gpus);
+  if (facts.fleet == nullptr) return nullptr;
+  AddMemoryOutsidePools(facts.fleet->book, facts.gpus);
   if (edge_.log != nullptr) facts.decisions = edge_.log->Recent();
   if (comparison_) facts.comparison = comparison_();
   facts.shadow = ShadowNow();

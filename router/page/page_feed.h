@@ -77,6 +77,7 @@ class PageFeed {
 
  private:
   void Run();
+  // Null: no loop has said what the fleet is.
   Pointer Build(uint64_t sequence);
   void SampleTokens(Instant now);
   void AddRequests(PageFacts& facts);
@@ -89,7 +90,11 @@ class PageFeed {
   const Instant started_;
   ConfigurationState configuration_;
   std::atomic<int> viewers_{0};
-  TokenHistory tokens_;  // The thread's.
+  // The thread's.
+  struct Own {
+    TokenHistory tokens;
+    std::shared_ptr<const FleetView> fleet;  // The newest that a loop had.
+  } own_;
   std::thread thread_;
 
   std::mutex mutex_;  // Guards everything below.

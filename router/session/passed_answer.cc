@@ -131,7 +131,7 @@ asio::awaitable<AttemptEnd> PassedAnswer::Run() {
       turn_.Restart(Now());
     }
   }
-  co_return EngineFailed(EngineErrorKind::kGarbage, "The engine's answer is longer than limits.max_answer.");
+  co_return AnswerTooLong("The engine's answer is longer than limits.max_answer.");
 }
 
 asio::awaitable<absl::StatusOr<bool>> PassedAnswer::ReadPiece() {

@@ -247,13 +247,27 @@ TEST(MessageWriter, ARefusalIsTextAndTheReasonOfTheEnd) {
   EXPECT_EQ(events[6]["delta"]["stop_reason"], "refusal");
 }
 
-TEST(MessageWriter, AWholeAnswerWithoutAnEndOrWithBadArgumentsIsNoMessage) {
+std::string CallOf(const char* name, const char* arguments) {
+  return absl::StrCat(R"({"choices":[{"message":{"tool_calls":[{"function":{"name":")", name, R"(","arguments":")",
+                      arguments, R"("}}]},"finish_reason":"stop"}]})");
+}
+
+TEST(MessageWriter, AWholeAnswerWithoutAnEndOrANameIsNoMessage) {
   EXPECT_FALSE(MessageWriter(0xa).Whole("[1]").has_value());
   EXPECT_FALSE(MessageWriter(0xa).Whole(R"({"choices":[{"message":{"content":"a"}}]})").has_value());
-  EXPECT_FALSE(MessageWriter(0xa)
-                   .Whole(R"({"choices":[{"message":{"tool_calls":[{"function":{"name":"n","arguments":"{"}}]},
-      "finish_reason":"stop"}]})")
-                   .has_value());
+  EXPECT_FALSE(MessageWriter(0xa).Whole(CallOf("", "{}")).has_value());
+}
+
+TEST(MessageWriter, ArgumentsThatAreNoObjectAreATextInOne) {
+  for (const char* arguments : {"{", "[1]", "no JSON", R"(a \"quote\")"}) {
+    const auto whole = MessageWriter(0xa).Whole(CallOf("n", arguments));
+    ASSERT_TRUE(whole.has_value()) << arguments;
+    EXPECT_EQ(json::parse(*whole)["content"][0]["input"],
+              json::parse(absl::StrCat(R"({"arguments":")", arguments, "\"}")));
+  }
+  // Half of a surrogate pair stays as it is.
+  EXPECT_TRUE(absl::StrContains(MessageWriter(0xa).Whole(CallOf("n", R"(\ud800)")).value_or(""),
+                                R"("input":{"arguments":"\ud800"})"));
 }
 
 }  // namespace

@@ -70,7 +70,9 @@ TEST(BatchBounds, ABatchWhoseAnswersDoNotFitFailsBeforeTheyAreOnTheDisk) {
   const Batch failed = job.AwaitEnd(job.Begin(LinesUpTo(30)).key);
   EXPECT_EQ(failed.status, BatchStatus::kFailed);
   EXPECT_EQ(Json::parse(failed.errors)[0]["code"], "batch_too_large");
-  EXPECT_LE(folder.Bytes(failed.output_file_id).size(), 100'000u);
+  // The first answers to come may be too long together.
+  const bool stored = !failed.output_file_id.empty();
+  EXPECT_LE(stored ? folder.Bytes(failed.output_file_id).size() : 0, 100'000u);
 }
 
 TEST(BatchBounds, ABatchWhoseLastAnswerDoesNotFitFails) {

@@ -179,6 +179,7 @@ TEST(AttemptEnd, AnEngineDeniesAModelInItsOwnWords) {
        std::vector<std::pair<int, const char*>>{{404, R"({"detail":"Not Found"})"},
                                                 {404, R"({"detail":"no response r1"})"},
                                                 {400, R"({"error":{"message":"the model takes no images"}})"},
+                                                {400, R"({"error":{"message":"bad input: 'model not found'"}})"},
                                                 {500, R"({"error":{"message":"model not found"}})"}}) {
     EXPECT_FALSE(DeniesModel(ParseEngineError(status, body))) << body;
   }

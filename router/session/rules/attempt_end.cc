@@ -79,7 +79,7 @@ AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due)
   } else if (!server_error && !resume_due) {
     end.kind = AttemptEnd::Kind::kRejected;
     end.engine_at_fault = in_stream;
-    end.denied = DeniesModel(error);
+    end.denied = !in_stream && DeniesModel(error);
     // The context has a label of its own.
     if (!in_stream && end.error->reason == LabelOf(end.engine_error)) end.error->reason = std::string(kRejectedReason);
     return end;
@@ -129,9 +129,9 @@ bool LacksPath(const EngineError& error) {
 bool DeniesModel(const EngineError& error) {
   if (!http_status::IsError(error.status) || http_status::IsServerError(error.status)) return false;
   const std::string message = absl::AsciiStrToLower(error.message);
-  // llama-server in router mode answers 400 "model not found".
-  const bool missing = error.status == http_status::kNotFound || absl::StrContains(message, "not found");
-  return error.code == "model_not_found" || (missing && absl::StrContains(message, "model"));
+  // llama-server in router mode answers 400 with these words. An engine may quote its client in other ones.
+  if (message == "model not found" || error.code == "model_not_found") return true;
+  return error.status == http_status::kNotFound && absl::StrContains(message, "model");
 }
 
 bool SaysAsleep(const EngineError& error) {

@@ -24,7 +24,7 @@ AttemptEnd SaidByEngine(const SessionState& state, const EngineError& error, boo
     state.loop.edge().report(state.replica(), EngineNews::kModelAsleep);
     return EngineFailed(EngineErrorKind::kAsleep, "The model was put to sleep under the request.", error.message);
   }
-  if (DeniesModel(error)) state.loop.edge().report(state.replica(), EngineNews::kModelDenied);
+  if (!in_stream && DeniesModel(error)) state.loop.edge().report(state.replica(), EngineNews::kModelDenied);
   return EngineSaid(error, in_stream, resume_due);
 }
 

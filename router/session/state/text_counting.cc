@@ -1,10 +1,12 @@
 #include "router/session/state/text_counting.h"
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "backends/dialect/json_values.h"
 #include "router/openai/request/body_splice.h"
 
 namespace penstock {
@@ -31,7 +33,7 @@ asio::awaitable<absl::StatusOr<std::string>> Ask(const SessionState& state, Upst
   const auto head = co_await exchange.ReadHead(state.Left(kCountStep));
   if (!head.ok()) co_return head.status();
   if (head->status != http_status::kOk) co_return absl::UnimplementedError("The engine does not count.");
-  const size_t most = kCountBytes + kCountBytesPerByte * SizeOf(question);
+  const size_t most = std::min(kLongestEngineJson, kCountBytes + kCountBytesPerByte * SizeOf(question));
   co_return co_await exchange.ReadAll(state.Left(kCountStep), most);
 }
 

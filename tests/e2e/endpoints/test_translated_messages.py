@@ -249,7 +249,7 @@ def test_a_whole_chat_that_is_too_long_for_a_message_names_the_bound(chats):
 @pytest.mark.parametrize(("body", "status"), [
     (b"nonsense", 502), (b'{"choices":[{"message":{"content":"a"}}]}', 502),
     ({"error": {"message": "no water", "code": 400}}, 400),
-    ({"choices": [{"message": {"tool_calls": [{"function": {"name": "n", "arguments": "{"}}]}, "finish_reason": "stop"}]},
+    ({"choices": [{"message": {"tool_calls": [{"function": {"name": "", "arguments": "{}"}}]}, "finish_reason": "stop"}]},
      502),
 ])
 def test_a_whole_answer_that_is_no_chat_is_refused(chats, body, status):
