@@ -258,7 +258,8 @@ TEST(CoreFailures, TheLastReportOfADeadEngineTakesNoMemory) {
   options.replicas = 2;
   options.elastic = true;  // One pool.
   CoreStepper stepper(MakeFleet(options));
-  const Forward* forward = Only<Forward>(stepper.Arrive(1, 40'000));
+  const std::vector<Action> placed = stepper.Arrive(1, 40'000);
+  const Forward* forward = Only<Forward>(placed);
   ASSERT_NE(forward, nullptr);
   const ReplicaId dead = forward->replica;
   const ReplicaId other(1 - dead.value());

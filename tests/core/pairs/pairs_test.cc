@@ -258,7 +258,8 @@ TEST(Pairs, AStageIsNeverEvicted) {
   for (ReplicaSpec& replica : fleet.replicas) replica.max_sequences = 1;
   CoreStepper stepper(fleet);
   stepper.Send(ReplicaHealth{ReplicaId(kPrefillB), Health::kDown});
-  const Forward* forward = Only<Forward>(stepper.Arrive(1, 4000, ClassId(2)));
+  const std::vector<Action> placed = stepper.Arrive(1, 4000, ClassId(2));
+  const Forward* forward = Only<Forward>(placed);
   ASSERT_NE(forward, nullptr);
   ASSERT_TRUE(forward->prefill.has_value());
   stepper.Wait(Duration::Milliseconds(10));
@@ -289,7 +290,8 @@ TEST(Pairs, APrefillReplicaWithoutTheAdapterComputesNoPromptOfIt) {
   event.model = ModelId(1);
   event.service_class = ClassId(1);
   event.prompt = Tokens(4000);
-  const Forward* forward = Only<Forward>(stepper.Send(event));
+  const std::vector<Action> actions = stepper.Send(event);
+  const Forward* forward = Only<Forward>(actions);
   ASSERT_NE(forward, nullptr);
   EXPECT_FALSE(forward->prefill.has_value());
 }
