@@ -138,7 +138,7 @@ std::variant<Caller, ApiError> TenantBook::Identify(const HeaderList& headers) c
     if (tenant == nullptr) return InvalidKey();
     return tenants_[*tenant];
   }
-  const Caller by_key = key.empty() ? Caller{} : Caller{TenantIdOf(key, NamedBy::kKey), "", "", "", false, true};
+  Caller by_key = key.empty() ? Caller{} : Caller{TenantIdOf(key, NamedBy::kKey), "", "", "", false, true};
   if (tenant_header_.empty()) return by_key;
   if (auto doubled = Contradiction(headers, {tenant_header_})) return *std::move(doubled);
   const absl::string_view named = FindHeader(headers, tenant_header_);

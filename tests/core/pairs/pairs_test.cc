@@ -47,7 +47,7 @@ TEST(Pairs, ACachedPromptIsWorthAWaitForItsReplica) {
   RequestArrived first;
   first.service_class = ClassId(1);
   first.request = RequestId(1);
-  first.prompt = Tokens(16 * 512);
+  first.prompt = Tokens(8192);
   for (uint64_t block = 1; block <= 16; ++block) first.prefix.push_back(block);
   Fleet fleet = PairFleet();
   for (const uint32_t id : {kPrefillA, kPrefillB}) fleet.replicas[id].prefix_cache = Tokens(50'000);
@@ -166,7 +166,7 @@ TEST(Pairs, APromptThatADecodeReplicaHasCachedHasOneStage) {
   RequestArrived first;
   first.service_class = ClassId(1);
   first.request = RequestId(1);
-  first.prompt = Tokens(16 * 512);
+  first.prompt = Tokens(8192);
   for (uint64_t block = 1; block <= 16; ++block) first.prefix.push_back(block);
   EXPECT_TRUE(Only<Forward>(stepper.Send(first))->prefill);
   stepper.Send(PrefillEnded{RequestId(1), true, Tokens(0)});
@@ -174,7 +174,7 @@ TEST(Pairs, APromptThatADecodeReplicaHasCachedHasOneStage) {
   stepper.Finish(1, 10);
   RequestArrived second = first;
   second.request = RequestId(2);
-  second.prompt = Tokens(17 * 512);
+  second.prompt = Tokens(8704);
   second.prefix.push_back(17);
   EXPECT_FALSE(Only<Forward>(stepper.Send(second))->prefill) << "the decode engine has the cache that came";
 }
