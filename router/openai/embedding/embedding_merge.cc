@@ -96,8 +96,10 @@ std::vector<std::string> UsagesOf(const JsonValue& usage, absl::Span<const Embed
     numbers.emplace_back(member->value.span, SharesOf(*total, parts));
   }
   std::vector<std::string> usages;
+  usages.reserve(parts.size());
   for (size_t i = 0; i < parts.size(); ++i) {
     std::vector<Edit> edits;
+    edits.reserve(numbers.size());
     for (const auto& [span, shares] : numbers) edits.push_back({span, absl::StrCat(shares[i])});
     usages.push_back(Spliced(usage, edits));
   }
@@ -139,7 +141,7 @@ std::string MergedBody(absl::string_view first, absl::Span<const std::vector<abs
   std::vector<Edit> edits;
   JsonObject members(body);
   while (const auto member = members.Next()) {
-    if (member->key == kInput) edits.push_back({member->value.span, std::move(list)});
+    if (member->key == kInput) edits.push_back({member->value.span, std::exchange(list, {})});
   }
   return Spliced(body, edits);
 }
