@@ -102,7 +102,7 @@ struct ShellCommand::State : std::enable_shared_from_this<State> {
   State(asio::io_context& loop, pid_t the_pid, std::function<void()> tell)
       : pid(the_pid), process(loop), output(loop), last_words(loop), pause(loop), on_end(std::move(tell)) {}
 
-  // Takes the descriptors, which are closed by it if the system can watch no more.
+  // Takes both descriptors. An error: the system can watch no more; they are closed, or close with this object.
   error_code Watch(int pid_descriptor, int output_descriptor) {
     error_code error;
     process.assign(pid_descriptor, error);

@@ -176,7 +176,7 @@ void ClientInput::Refuse(ApiError error) {
 }
 
 ClientInput::Event ClientInput::Fail(ApiError error) {
-  // The answer to the first one may be under way.
+  // The answer to the first error may be under way.
   if (error_ == nullptr) error_ = std::make_unique<const ApiError>(std::move(error));
   return Event::kFailed;
 }

@@ -36,7 +36,7 @@ void Mailbox::Push(const RequestAction& action) {
   });
 }
 
-// A delivery may ask the core for more, and so come here again. What was decided before is delivered before.
+// A delivery may ask the core for more, and so come here again. Earlier decisions are delivered first.
 void Mailbox::Drain() {
   if (std::exchange(draining_, true)) return;
   const auto end = absl::MakeCleanup([this] { draining_ = false; });

@@ -111,9 +111,11 @@ void PageFeed::Run() {
     Pointer made = Build(sequence++);
     {
       std::lock_guard lock(mutex_);
-      // The loops stand still since the start: the next round tries again.
-      if (made == nullptr) askers_.insert(askers_.end(), askers.begin(), askers.end());
-      if (made == nullptr) continue;
+      if (made == nullptr) {
+        // No loop has answered since the start: the next round tries again.
+        askers_.insert(askers_.end(), askers.begin(), askers.end());
+        continue;
+      }
       latest_ = made;
     }
     for (const auto& done : askers) done(made);

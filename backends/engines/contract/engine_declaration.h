@@ -58,7 +58,7 @@ struct EngineDeclaration {
   const char* owner = "";  // `owned_by` in its list of models. Empty: the field does not identify the engine.
   Capabilities capabilities{};
   EngineDefaults defaults{};
-  // Part of the error message that every running request gets when the pool is exhausted. Empty: no such error.
+  // The error message, without its full stop, that every running request gets when the pool is exhausted. Empty: none.
   const char* overflow_message = "";
   absl::Span<const Sign> signs{};  // One match is enough.
   absl::Span<const DiscoveryPage> discovery_pages{};

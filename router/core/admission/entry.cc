@@ -51,7 +51,6 @@ bool Entry::TryNow(RequestState* request, int64_t position, Instant now, std::ve
   return false;
 }
 
-// A class that the fleet does not have yet ranks last, as it does once it is there.
 void Entry::Begin(const RequestArrived& event, Instant arrived, RequestState* request) {
   request->arrived = event;
   const auto last = static_cast<uint32_t>(rooms_.fleet.spec().classes.size() - 1);

@@ -24,6 +24,7 @@ class Entry {
   void ShutDown() { shutting_down_ = true; }
 
  private:
+  // A class that the fleet does not have yet ranks last, as it does once the fleet has it.
   void Begin(const RequestArrived& event, Instant arrived, RequestState* request);
   // Why no server could ever take the request, whatever the load; nullopt where one could.
   std::optional<Refuse> NeverServed(const RequestState& request, Instant now) const;

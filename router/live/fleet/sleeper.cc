@@ -139,7 +139,7 @@ asio::awaitable<void> Sleeper::AfterRound(bool answered, bool gone, Instant bega
     const SleepVerbs* const verbs = verbs_;
     EngineVerbs question(loop_.io(), *pool, key_, *verbs, targets_.engine());
     const EngineRest rest = co_await question.Ask();
-    // Of another engine, the answer says nothing.
+    // The answer is that of the engine before.
     if (stopped_ || verbs_ != verbs) co_return;
     if (rest != EngineRest::kAwake && rest != EngineRest::kAsleep && rest != EngineRest::kFailed) co_return;
     const ResidencyTracker::Finding finding = tracker_.Saw(rest != EngineRest::kAwake, asked);

@@ -141,7 +141,7 @@ StreamRelay::Result StreamRelay::TakeFacts(const SseSplitter::Event& event, Stre
 
 void StreamRelay::Learn(const StreamFacts& facts, size_t bytes, Instant now) {
   if (facts.finish) {
-    if (!finished()) finished_.insert(facts.choice);
+    if (!finished()) finished_choices_.insert(facts.choice);
     if (state_.finish_reason != "length") state_.finish_reason = facts.finish_reason;
   }
   // The mark is no finish; the last event of the responses dialect is one, and the mark may follow it.

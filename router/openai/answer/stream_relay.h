@@ -57,7 +57,9 @@ class StreamRelay {
   // The mark [DONE] came: nothing behind it is passed on, and nothing is to be read.
   bool closed() const { return end_ == End::kMark; }
   // Every choice has given the reason of its end.
-  bool finished() const { return done() || static_cast<int64_t>(finished_.size()) >= facts_.n * facts_.prompts; }
+  bool finished() const {
+    return done() || static_cast<int64_t>(finished_choices_.size()) >= facts_.n * facts_.prompts;
+  }
   // Bytes of an event that never ended.
   size_t unfinished_bytes() const { return splitter_.Rest().size(); }
   // The buffer of an event is longer than usual. It outlives its event until the next one, and pieces() are views of
@@ -100,7 +102,7 @@ class StreamRelay {
   bool any_event_ = false;
   bool any_text_ = false;
   End end_ = End::kNone;
-  absl::flat_hash_set<int64_t> finished_;  // Choices.
+  absl::flat_hash_set<int64_t> finished_choices_;  // The indices of those that ended.
   std::unique_ptr<const EngineError> error_;
 };
 
