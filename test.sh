@@ -209,6 +209,7 @@ if [ $long -eq 1 ]; then
   clients_zoo "clients zoo"
   step "soak, a million requests" bench/soak.sh 1000000
   step "core under faults, 20000 seeds" env PENSTOCK_FAULT_SEEDS=20000 build/release/tests/core/core_faults_test
+  step "reloads, 5000 seeds" env PENSTOCK_RELOAD_SEEDS=5000 build/release/tests/app/fleet_reloads_test
   step "fuzzing, ten minutes each" sh -c "scripts/setup.sh all && scripts/fuzz.sh 600"
   end_to_end "end to end, ASan + UBSan" asan-ubsan "not long" tests/e2e
 fi

@@ -1,5 +1,7 @@
 #include "tests/core/choices.h"
 
+#include <cstdlib>
+
 namespace penstock::testing {
 
 uint64_t Choices::Below(uint64_t bound) {
@@ -16,6 +18,11 @@ uint64_t Choices::Below(uint64_t bound) {
     --left_;
   }
   return value % bound;
+}
+
+uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
 }  // namespace penstock::testing

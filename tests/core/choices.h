@@ -23,6 +23,9 @@ class Choices {
   size_t left_ = 0;
 };
 
+// A number from the environment: the seeds of a long run, or the seed of a replay.
+uint64_t FromEnvironment(const char* name, uint64_t otherwise);
+
 }  // namespace penstock::testing
 
 #endif  // PENSTOCK_TESTS_CORE_CHOICES_H_

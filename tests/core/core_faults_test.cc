@@ -2,20 +2,16 @@
 // every event.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <cstdio>
 #include <string>
 
+#include "tests/core/choices.h"
 #include "tests/core/fault_world.h"
 
 namespace penstock::testing {
 namespace {
 
 constexpr int kStepsPerSeed = 250;
-
-uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 TEST(CoreUnderFaults, EveryPromiseHoldsAfterEveryEvent) {
   const uint64_t first = FromEnvironment("PENSTOCK_FAULT_SEED", 1);
