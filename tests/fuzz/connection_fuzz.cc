@@ -1,8 +1,8 @@
 // A client may do anything with its connection, at any time. It sends requests and nonsense in pieces, stops to read,
-// stands still, and leaves half, whole or with a reset. An engine may answer with any bytes, and break off. The bytes
-// are a list of such acts. They meet the router's own connection code, on one loop that this file turns by hand. After
-// each connection, no memory, count or coroutine of it is left. One turn of the loop serves a few requests of one
-// client at most.
+// stands still, and leaves half, whole or with a reset. An engine may answer with any bytes, and break off. The fleet
+// is loaded anew, its engine is lost or goes down. The bytes are a list of such acts. They meet the router's own
+// connection code, on one loop that this file turns by hand. After each connection, no memory, count or coroutine of it
+// is left. One turn of the loop serves a few requests of one client at most.
 #include <cstdint>
 #include <string>
 
@@ -63,9 +63,12 @@ void Act(World& world, Client& client, Script& script, bool& reading) {
       return Leave(client, script);
     case 8:
       return ActOfEngine(world.engine, script);
-    default:
-      if (script.Byte() % 4 == 0) client.Stall();
+    default: {
+      const uint8_t what = script.Byte();
+      if (what % 4 == 0) return client.Stall();
+      if (what % 4 == 1) world.Disturb(what / 4);
       return;
+    }
   }
 }
 
@@ -75,6 +78,7 @@ void Act(World& world, Client& client, Script& script, bool& reading) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace penstock::fuzz;
   static World& world = *new World();
+  world.Begin();
   Script script(absl::string_view(reinterpret_cast<const char*>(data), size));
   const uint8_t flags = script.Byte();
   world.orders.hold = (flags & 8) != 0;

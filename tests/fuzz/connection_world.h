@@ -72,7 +72,23 @@ class World {
     edge.models = &models_;
     edge.report = [](ReplicaId, EngineNews) {};
     loop_.mailbox().OwnThisThread();
-    const FleetBook book(SmallConfig(engine.port()));
+    Begin();
+    loop_.deadlines().Start();
+    while (Turn()) continue;
+  }
+
+  // The fleet as every input finds it.
+  void Begin() {
+    if (!std::exchange(disturbed_, false)) return;
+    Reload("m");
+    SetHealth(Health::kUp);
+    while (Turn()) continue;
+  }
+  // The only replica has this model from now on, and the loop a new view.
+  void Reload(const std::string& model) {
+    Config config = SmallConfig(engine.port());
+    config.replicas[0].model = model;
+    const FleetBook book(config);
     EngineAccess access;
     access.address = UpstreamAddress{"127.0.0.1", static_cast<uint16_t>(engine.port())};
     access.capabilities = EngineOf(EngineKind::kOpenAi).capabilities;
@@ -80,9 +96,25 @@ class World {
     access.notes->wants_answers = false;
     loop_.PostFleet(MakeFleetView(book, {access}), [] {});
     core_.Submit(FleetChanged{book.fleet()});
-    core_.Submit(ReplicaHealth{ReplicaId(0), Health::kUp});
-    loop_.deadlines().Start();
-    while (Turn()) continue;
+  }
+  void SetHealth(Health health) { core_.Submit(ReplicaHealth{ReplicaId(0), health}); }
+  // Something happens to the fleet while the client is there.
+  void Disturb(uint8_t what) {
+    disturbed_ = true;
+    switch (what % 6) {
+      case 0:
+        return Reload("m");
+      case 1:
+        return Reload("other");
+      case 2:
+        return loop_.PostLost(ReplicaId(0), EngineLoss::kHung);
+      case 3:
+        return loop_.PostLost(ReplicaId(0), EngineLoss::kAsleep);
+      case 4:
+        return SetHealth(Health::kDown);
+      default:
+        return SetHealth(Health::kUp);
+    }
   }
 
   // Runs one handler. False: none was ready.
@@ -108,6 +140,7 @@ class World {
   MetricsDesk metrics_{loop_};
   ModelDesk models_{loop_};
   CoreHost core_;
+  bool disturbed_ = true;  // The fleet is not that of Begin().
 };
 
 inline asio::awaitable<void> Serve(std::shared_ptr<ClientConnection> connection) { co_await connection->Serve(); }

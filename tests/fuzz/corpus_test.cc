@@ -20,6 +20,11 @@ using Bytes = std::vector<uint8_t>;
 constexpr uint64_t kSeed = 20250101;
 constexpr size_t kLongest = 1 << 16;
 
+uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
 std::vector<Bytes> Corpus() {
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(PENSTOCK_CORPUS)) paths.push_back(entry.path());
@@ -41,7 +46,7 @@ void Feed(const Bytes& input) {
 
 class Mutator {
  public:
-  explicit Mutator(const std::vector<Bytes>& corpus) : corpus_(corpus) {}
+  Mutator(const std::vector<Bytes>& corpus, uint64_t seed) : corpus_(corpus), random_(seed) {}
 
   Bytes Next() {
     Bytes bytes = Any();
@@ -90,7 +95,7 @@ class Mutator {
   }
 
   const std::vector<Bytes>& corpus_;
-  std::mt19937_64 random_{kSeed};
+  std::mt19937_64 random_;
 };
 
 TEST(Fuzz, TheCorpusKeepsEveryPromise) {
@@ -102,8 +107,9 @@ TEST(Fuzz, TheCorpusKeepsEveryPromise) {
 TEST(Fuzz, MutationsOfTheCorpusKeepEveryPromise) {
   const std::vector<Bytes> corpus = Corpus();
   ASSERT_FALSE(corpus.empty());
-  Mutator mutator(corpus);
-  for (int i = 0; i < PENSTOCK_MUTATIONS; ++i) Feed(mutator.Next());
+  Mutator mutator(corpus, FromEnvironment("PENSTOCK_MUTATION_SEED", kSeed));
+  const uint64_t count = FromEnvironment("PENSTOCK_MUTATIONS", PENSTOCK_MUTATIONS);
+  for (uint64_t i = 0; i < count; ++i) Feed(mutator.Next());
 }
 
 }  // namespace
