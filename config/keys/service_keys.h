@@ -88,8 +88,8 @@ void VisitLimitSizes(Section& limits, Visitor& visit) {
         kTotalSize);
   visit({"max_body_memory",
          "Most bytes of requests in buffers over 4 KiB, until their answer; 503 beyond. One key, or one address "
-         "without a "
-         "key, holds no more than it leaves free. Lowered at the start to half of the process's memory."},
+         "without a key, holds no more than it leaves free. Lowered at the start to half of the process's memory. "
+         "Lines of batches have an eighth as much beside it."},
         limits.max_body_memory, kTotalSize);
   visit(
       {"max_answer",

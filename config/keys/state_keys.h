@@ -18,8 +18,10 @@ void VisitFields(Section& state, Visitor& visit) {
   visit({"max_file", "Largest file; 413 beyond."}, state.max_file, kTotalSize);
   visit({"max_bytes_per_tenant", "Most bytes in the files and open batches of one tenant; 403 beyond."},
         state.max_bytes_per_tenant, kTotalSize);
-  visit({"max_files_per_tenant", "Most files of one tenant; 403 beyond."}, state.max_files_per_tenant,
-        CountForm{1, 10'000'000});
+  visit({"max_files_per_tenant",
+         "Most files of one tenant; 403 beyond. Of its ended batches as many stay: the oldest without files are "
+         "forgotten."},
+        state.max_files_per_tenant, CountForm{1, 10'000'000});
   visit({"max_open_batches_per_tenant", "Most batches of one tenant that have not ended; 403 beyond."},
         state.max_open_batches_per_tenant, CountForm{1, 100'000});
   visit(

@@ -45,12 +45,13 @@ void AnswerWriter::DropCalls() {
   tools_.clear();
 }
 
-AnswerWriter::ToolCall* AnswerWriter::CallAt(int64_t index) {
+AnswerWriter::ToolCall* AnswerWriter::CallAt(int64_t index, const std::string& id, bool named) {
+  // Some engines give all calls the same index: a new id with a name begins another call.
   const auto found =
-      std::find_if(tools_.begin(), tools_.end(), [index](const ToolCall& call) { return call.index == index; });
-  if (found != tools_.end()) return &*found;
+      std::find_if(tools_.rbegin(), tools_.rend(), [index](const ToolCall& call) { return call.index == index; });
+  if (found != tools_.rend() && (id.empty() || !named || id == found->id)) return &*found;
   if (tools_.size() >= kMostListed) return nullptr;
-  tools_.push_back({index, "", ""});
+  tools_.push_back({index, id, "", ""});
   return &tools_.back();
 }
 
@@ -61,9 +62,10 @@ bool AnswerWriter::ReadToolCalls(Scanner& scanner) {
   return scanner.ForEachElement([&] {
     if (++listed > kMostListed) return false;
     int64_t index = next++;
-    std::string name, arguments;
+    std::string id, name, arguments;
     const bool read = scanner.ForEachMember([&](absl::string_view key) {
       if (key == "index") return scanner.CopyInt(&index);
+      if (key == "id" && scanner.Peek() == '"') return scanner.CopyString(&id);
       if (key != "function") return scanner.Skip();
       return scanner.ForEachMember([&](absl::string_view member) {
         if (member == "name") return scanner.CopyString(&name);
@@ -71,10 +73,10 @@ bool AnswerWriter::ReadToolCalls(Scanner& scanner) {
       });
     });
     if (!read) return false;
-    gathered_ += too_long_ ? 0 : name.size() + arguments.size();
+    gathered_ += too_long_ ? 0 : id.size() + name.size() + arguments.size();
     if (gathered_ > kMostToolText) DropCalls();
     if (too_long_) return true;
-    ToolCall* const call = CallAt(index);
+    ToolCall* const call = CallAt(index, id, !name.empty());
     if (call == nullptr) return false;
     call->name += name;
     call->arguments += arguments;
@@ -86,7 +88,10 @@ template <class Scanner>
 bool AnswerWriter::ReadMessage(Scanner& scanner, Texts& texts) {
   return scanner.ForEachMember([&](absl::string_view key) {
     if (key == "content" || key == "refusal") return TakeText(scanner, texts.content);
-    if (key == "reasoning_content" || key == "reasoning") return TakeText(scanner, texts.thinking);
+    // Some engines give the text under both names.
+    if (key == "reasoning_content" || key == "reasoning") {
+      return texts.thinking.empty() ? TakeText(scanner, texts.thinking) : scanner.Skip();
+    }
     return key == "tool_calls" ? ReadToolCalls(scanner) : scanner.Skip();
   });
 }

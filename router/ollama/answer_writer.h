@@ -46,6 +46,7 @@ class AnswerWriter {
  private:
   struct ToolCall {
     int64_t index = 0;  // As the engine counts: any number.
+    std::string id;     // That of its first piece.
     std::string name;
     std::string arguments;
   };
@@ -62,8 +63,8 @@ class AnswerWriter {
   bool ReadMessage(Scanner& scanner, Texts& texts);
   template <class Scanner>
   bool ReadToolCalls(Scanner& scanner);
-  // The call of this index. Null: there are too many.
-  ToolCall* CallAt(int64_t index);
+  // The call that this piece of one belongs to. Null: there are too many.
+  ToolCall* CallAt(int64_t index, const std::string& id, bool named);
   template <class Scanner>
   bool ReadUsage(Scanner& scanner);
   // Reads a count of an engine, which may be impossible.

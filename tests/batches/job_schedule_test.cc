@@ -191,6 +191,26 @@ TEST_F(JobScheduleTest, ABatchWithFewLinesAtHandReadsFurtherOnes) {
   EXPECT_EQ(schedule.NextClaim(kStart), kFirst);
 }
 
+TEST_F(JobScheduleTest, LinesOfManyBytesAreEnoughHoweverFewTheyAre) {
+  schedule.Put(kFirst, JobOf(1, 100));
+  schedule.SetLines(kFirst, 1, 1, 1000, JobSchedule::kLowWaterBytes);
+  EXPECT_FALSE(schedule.NextClaim(kStart));
+  schedule.OnRefused(kFirst, 1, kStart, Duration::Seconds(7));
+  EXPECT_EQ(schedule.NextClaim(kStart), kFirst) << "others may stand behind the line that is blocked";
+  schedule.SetLines(kFirst, 1, 1, 1000, JobSchedule::kLowWaterBlockedBytes);
+  EXPECT_FALSE(schedule.NextClaim(kStart));
+}
+
+TEST_F(JobScheduleTest, WithoutRoomATenantReadsOnlyWhileItHasNoLine) {
+  schedule.Put(kFirst, JobOf(1, 100));
+  schedule.Put(kSecond, JobOf(2, 100));
+  schedule.SetLines(kFirst, 1, 1, 1000, 100);
+  EXPECT_EQ(schedule.NextClaim(kStart, /*room=*/false), kSecond);
+  schedule.OnClaim(kSecond);
+  EXPECT_FALSE(schedule.NextClaim(kStart, /*room=*/false));
+  EXPECT_EQ(schedule.NextClaim(kStart), kFirst);
+}
+
 TEST_F(JobScheduleTest, ABatchWhoseStoreHasNoLineReadsNoFurtherOne) {
   schedule.Put(kFirst, JobOf(1, 100));
   schedule.OnClaim(kFirst);

@@ -23,6 +23,23 @@ TEST(BatchTable, ATenantHasSoManyOpenBatches) {
   EXPECT_TRUE(store->batches().Create(third, kNow).ok());
 }
 
+TEST(BatchTable, OfEndedBatchesAsManyStayAsATenantMayHaveFiles) {
+  const StoreFolder folder;
+  auto store = folder.Open({.max_files_per_tenant = 3});
+  const StoredFile input = Upload(*store, "{}");
+  const NewBatch next{.tenant = kTenant, .input_file_id = input.id, .endpoint = "/v1/chat/completions"};
+  std::string newest;
+  for (int i = 0; i < 20; ++i) {
+    const auto batch = store->batches().Create(next, kNow);
+    ASSERT_TRUE(batch.ok());
+    newest = batch->id;
+    ASSERT_TRUE(store->batches().Finish(batch->key, BatchStatus::kFailed, kNow).ok());
+  }
+  const auto page = store->batches().List(kTenant, {});
+  EXPECT_EQ(page->items.size(), 3u);
+  EXPECT_EQ(page->items[0].id, newest);
+}
+
 TEST(BatchTable, TheLinesOfOpenBatchesCountAgainstTheBytesOfTheirTenant) {
   const StoreFolder folder;
   auto store = folder.Open({.max_bytes_per_tenant = Bytes(100'100)});

@@ -168,6 +168,33 @@ TEST(OllamaAnswer, CallsOfToolsHaveObjectsForArguments) {
   EXPECT_EQ(answer["message"]["tool_calls"][1]["function"]["arguments"]["arguments"], "broken");
 }
 
+TEST(OllamaAnswer, ThinkingUnderTwoNamesIsToldOnce) {
+  AnswerWriter lines(Call::kChat, "m", At(0)), whole(Call::kChat, "m", At(0));
+  const std::string both = R"({"reasoning_content":"hm","reasoning":"hm"}}]})";
+  std::string out;
+  lines.Event(R"({"choices":[{"delta":)" + both, kWhen, At(1), out);
+  EXPECT_EQ(Lines(out)[0]["message"]["thinking"], "hm");
+  EXPECT_EQ(Json::parse(whole.Whole(R"({"choices":[{"message":)" + both, kWhen, At(9)))["message"]["thinking"], "hm");
+}
+
+TEST(OllamaAnswer, CallsOfOneIndexAreToldApartByTheirIds) {
+  AnswerWriter writer(Call::kChat, "m", At(0));
+  std::string out;
+  const auto piece = [&](const std::string& call) {
+    writer.Event(R"({"choices":[{"delta":{"tool_calls":[{"index":0,)" + call + "}]}}]}", kWhen, At(1), out);
+  };
+  piece(R"("id":"a","function":{"name":"f","arguments":"{\"x\""})");
+  piece(R"("id":"a","function":{"arguments":":1}"})");
+  piece(R"("id":"b","function":{"name":"g","arguments":"{\"y\""})");
+  piece(R"("function":{"arguments":":2}"})");
+  writer.End(kWhen, At(2), out);
+  const Json calls = Lines(out)[0]["message"]["tool_calls"];
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[0]["function"]["arguments"]["x"], 1);
+  EXPECT_EQ(calls[1]["function"]["name"], "g");
+  EXPECT_EQ(calls[1]["function"]["arguments"]["y"], 2);
+}
+
 TEST(OllamaAnswer, ArgumentsThatAreAnObjectAlreadyStayThatObject) {
   AnswerWriter writer(Call::kChat, "m", At(0));
   const Json answer = Json::parse(writer.Whole(

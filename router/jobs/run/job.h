@@ -34,6 +34,7 @@ struct Job {
   Instant deadline;
   Endpoint endpoint = Endpoint::kChat;
   std::map<uint64_t, std::deque<LineTask>> at_hand;  // The key is the lane. None is empty.
+  int64_t bytes_at_hand = 0;                         // The bodies of those lines.
   std::map<int64_t, std::string> refusals;           // The key is the line, which is at hand or in a run.
   std::set<uint64_t> served;                         // Lanes of which a line had its answer.
   std::unordered_set<std::shared_ptr<LineRun>> runs;

@@ -4,11 +4,9 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "base/clock.h"
-#include "config/values/builtin_classes.h"
-#include "config/values/policy_pair.h"
 #include "router/jobs/batch/batch_text.h"
+#include "router/jobs/run/line_terms.h"
 #include "router/telemetry/batch_metrics.h"
 
 namespace penstock::jobs {
@@ -17,42 +15,8 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr Duration kDiskPause = Duration::Seconds(1);
-// Lines per replica under a policy that cannot make them give way.
-constexpr int64_t kLinesPerReplica = 8;
 // Lines whose answers have the usual length take so small a part of the answers' memory together.
 constexpr int64_t kLinesPart = 8;
-
-// Only Penstock's own core lets lines wait behind all else, and evicts them. Under any other policy they would fill the
-// engines.
-int64_t MostLines(const Config& config) {
-  const int64_t most = config.state.max_running_lines;
-  if (absl::StartsWith(PolicyPairOf(config.policy).decide, "penstock")) return most;
-  return std::min(most, kLinesPerReplica * std::max<int64_t>(1, static_cast<int64_t>(config.replicas.size())));
-}
-
-// Jobs run in the class of their name; a reload may have dropped it.
-std::string ClassOfJobs(const Config& config) {
-  const bool known = std::any_of(config.classes.begin(), config.classes.end(),
-                                 [](const ClassConfig& each) { return each.name == kJobsClass; });
-  return known ? std::string(kJobsClass) : config.classes.back().name;
-}
-
-const TenantConfig* FindTenant(const Config& config, TenantId id) {
-  const auto found = std::find_if(config.tenants.begin(), config.tenants.end(),
-                                  [id](const TenantConfig& each) { return TenantIdOf(each.name) == id; });
-  return found == config.tenants.end() ? nullptr : &*found;
-}
-
-bool NeedsKey(const Config& config) {
-  return std::any_of(config.tenants.begin(), config.tenants.end(),
-                     [](const TenantConfig& each) { return !each.keys.empty(); });
-}
-
-Caller CallerOf(const Config& config, TenantId id) {
-  const TenantConfig* tenant = FindTenant(config, id);
-  return tenant == nullptr ? Caller{id, "", "", ""}
-                           : Caller{id, tenant->name, tenant->service_class, tenant->max_class};
-}
 
 }  // namespace
 
@@ -94,11 +58,12 @@ void LineFlow::CountLane(const JobPointer& job, uint64_t lane) {
   if (!schedule_.Has(key)) return;
   const auto found = job->at_hand.find(lane);
   const int64_t at_hand = found == job->at_hand.end() ? 0 : static_cast<int64_t>(found->second.size());
-  schedule_.SetLines(key, at_hand, lane, job->batch.counts.Open());
+  schedule_.SetLines(key, at_hand, lane, job->batch.counts.Open(), job->bytes_at_hand);
 }
 
 void LineFlow::Halt(const JobPointer& job, bool leave_engines) {
   job->stopped = true;
+  line_bytes_ -= std::exchange(job->bytes_at_hand, 0);
   for (const auto& [lane, tasks] : std::exchange(job->at_hand, {})) CountLane(job, lane);
   for (const std::shared_ptr<LineRun>& run : job->runs) run->Leave(/*waiting_only=*/!leave_engines);
   Note(job);
@@ -147,7 +112,9 @@ void LineFlow::Pump() {
   if (stopped_ || unstored_ > 0 || storing_bytes_ > std::min(kMostStoring, part_)) return;
   const Instant now = Now();
   while (const std::optional<BatchKey> key = schedule_.Next(now)) StartLine(*key, now);
-  while (const std::optional<BatchKey> key = schedule_.NextClaim(now)) Claim(*key);
+  const int64_t most_bytes = home_.fleet()->config().limits.max_body_memory.value() / kBodiesPart;
+  const auto next_claim = [&] { return schedule_.NextClaim(now, LineBytes() < most_bytes); };
+  while (const std::optional<BatchKey> key = next_claim()) Claim(*key);
   const Instant next = schedule_.NextChange(now);
   if (next != Instant::Never()) ArmTimer(next);
 }
@@ -159,9 +126,12 @@ void LineFlow::ArmTimer(Instant at) {
   });
 }
 
+int64_t LineFlow::LineBytes() const { return line_bytes_ + claims_ * home_.fleet()->config().limits.max_body.value(); }
+
 void LineFlow::Claim(BatchKey key) {
   const JobPointer job = jobs_.at(key);
   job->claiming = true;
+  ++claims_;
   schedule_.OnClaim(key);
   auto work = [batch = job->batch](JobStore& store) -> JobResult<ClaimedLines> {
     if (const JobDone within = store.batches().CheckSize(batch); !within.ok()) return within.error();
@@ -173,6 +143,7 @@ void LineFlow::Claim(BatchKey key) {
 
 void LineFlow::OnClaimed(const JobPointer& job, JobResult<ClaimedLines> claimed) {
   job->claiming = false;
+  --claims_;
   if (!claimed.ok()) {
     if (claimed.error().kind == JobErrorKind::kQuota) job->faults.too_large = claimed.error().message;
     schedule_.OnClaimFailed(job->batch.key, Now(), kDiskPause);
@@ -182,6 +153,8 @@ void LineFlow::OnClaimed(const JobPointer& job, JobResult<ClaimedLines> claimed)
     for (LineTask& task : claimed->tasks) {
       if (job->stopped) break;
       const uint64_t lane = task.lane;
+      job->bytes_at_hand += task.bytes();
+      line_bytes_ += task.bytes();
       job->at_hand[lane].push_back(std::move(task));
       CountLane(job, lane);
     }
@@ -193,12 +166,14 @@ void LineFlow::OnClaimed(const JobPointer& job, JobResult<ClaimedLines> claimed)
 void LineFlow::StartLine(BatchKey key, Instant now) {
   const JobPointer job = jobs_.at(key);
   const std::shared_ptr<const FleetView>& fleet = home_.fleet();
-  const LinePlace place = schedule_.OnStart(key, now);
+  LinePlace place = schedule_.OnStart(key, now);
   const auto lane = job->at_hand.find(place.lane);
   LineTask task = std::move(lane->second.front());
   lane->second.pop_front();
+  job->bytes_at_hand -= task.bytes();
   if (lane->second.empty()) job->at_hand.erase(lane);
   CountLane(job, place.lane);
+  place.bytes = task.bytes();
   LineOrders orders{key, job->endpoint, LineId(job->batch.id, task.line.number),
                     CallerOf(fleet->config(), job->batch.tenant), ClassOfJobs(fleet->config())};
   EventLoop& loop = *loops_[next_loop_++ % loops_.size()];
@@ -210,6 +185,7 @@ void LineFlow::StartLine(BatchKey key, Instant now) {
 }
 
 void LineFlow::OnNews(const std::shared_ptr<LineRun>& run, LineRun::News news) {
+  if (news == LineRun::News::kEnded) line_bytes_ -= run->place.bytes;
   const auto found = jobs_.find(run->job());
   if (found == jobs_.end()) return;
   const JobPointer job = found->second;
@@ -252,6 +228,8 @@ void LineFlow::TryAgain(const JobPointer& job, LineRun& run) {
   if (job->stopped) return;
   home_.edge().telemetry->batches().OnRetry();
   const bool fault = run.result.engine_fault;
+  job->bytes_at_hand += run.task.bytes();
+  line_bytes_ += run.task.bytes();
   schedule_.OnRefused(run.job(), run.place.lane, Now(), run.result.retry_after.value_or(Duration()));
   // A line that may be at fault lets the others pass.
   if (fault) {

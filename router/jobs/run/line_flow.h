@@ -32,6 +32,9 @@ class LineFlow {
   static constexpr int64_t kClaimBytes = 4 << 20;
   // No line begins while answers with more bytes wait for the disk, or with more than a part of the answers' memory.
   static constexpr int64_t kMostStoring = 64 << 20;
+  // The part of limits.max_body_memory that lines in memory may take beside requests. A tenant without a line there may
+  // read one more.
+  static constexpr int64_t kBodiesPart = 8;
 
   LineFlow(EventLoop& home, std::vector<EventLoop*> loops, JobThread& store);
 
@@ -61,6 +64,8 @@ class LineFlow {
   void SetMost();
   // An answer has this length.
   void OnSize(size_t bytes);
+  // The bytes of the lines in memory, and of the longest ones that reads under way may bring.
+  int64_t LineBytes() const;
   void Claim(BatchKey key);
   void OnClaimed(const JobPointer& job, JobResult<ClaimedLines> claimed);
   void StartLine(BatchKey key, Instant now);
@@ -82,6 +87,8 @@ class LineFlow {
   std::map<BatchKey, JobPointer> jobs_;
   boost::asio::steady_timer timer_;
   size_t next_loop_ = 0;
+  int64_t line_bytes_ = 0;     // The bodies of all lines in memory.
+  int64_t claims_ = 0;         // Reads under way.
   int64_t unstored_ = 0;       // Answers that the disk did not take.
   int64_t storing_bytes_ = 0;  // Bytes of the answers that wait for the disk.
   int64_t usual_bytes_ = 0;    // Of an answer, rather too many.

@@ -33,6 +33,7 @@ struct LineTask {
   std::string body;
   uint64_t lane = 0;
   int faults = 0;  // Faults of engines in earlier runs.
+  int64_t bytes() const { return static_cast<int64_t>(body.size()); }
 };
 
 // The names under which a line runs.

@@ -13,12 +13,13 @@ constexpr double kBehindWeight = 2;
 
 void JobSchedule::Put(BatchKey key, const ScheduledJob& job) { jobs_[key].facts = job; }
 
-void JobSchedule::SetLines(BatchKey key, int64_t at_hand, uint64_t lane, int64_t open) {
+void JobSchedule::SetLines(BatchKey key, int64_t at_hand, uint64_t lane, int64_t open, int64_t bytes) {
   Job& job = jobs_.at(key);
   JobLane& lines = job.lanes[lane];
   job.at_hand += at_hand - lines.at_hand;
   lines.at_hand = at_hand;
   job.open = open;
+  job.bytes = bytes;
   if (at_hand == 0 && lines.in_core.all() == 0) job.lanes.erase(lane);
 }
 
@@ -38,7 +39,7 @@ void JobSchedule::OnClaimed(BatchKey key, bool drained) {
   job.drained = drained;
 }
 
-std::optional<BatchKey> JobSchedule::NextClaim(Instant now) const {
+std::optional<BatchKey> JobSchedule::NextClaim(Instant now, bool room) const {
   int64_t loaded = 0;
   std::map<TenantId, int64_t> loaded_of;
   for (const auto& [key, job] : jobs_) {
@@ -52,6 +53,7 @@ std::optional<BatchKey> JobSchedule::NextClaim(Instant now) const {
     if (!NeedsLines(job, now)) continue;
     if (!job.loaded() && loaded >= kMostLoaded) continue;
     const auto of = loaded_of.find(job.facts.tenant);
+    if (!room && of != loaded_of.end()) continue;
     const double count = job.loaded() || of == loaded_of.end() ? 0 : static_cast<double>(of->second);
     const Rank rank{count / job.facts.weight, job.facts.deadline};
     if (!best || rank < best_rank) {
@@ -65,7 +67,8 @@ std::optional<BatchKey> JobSchedule::NextClaim(Instant now) const {
 bool JobSchedule::NeedsLines(const Job& job, Instant now) const {
   if (job.claiming || job.drained || now < job.claims_pause_until || job.facts.tenant_most == 0) return false;
   // Lines of a model that takes none hide those of other models behind them.
-  return job.at_hand < kLowWater || (job.at_hand < kLowWaterBlocked && !LaneToStart(job, now));
+  if (job.at_hand < kLowWater && job.bytes < kLowWaterBytes) return true;
+  return job.at_hand < kLowWaterBlocked && job.bytes < kLowWaterBlockedBytes && !LaneToStart(job, now);
 }
 
 std::optional<BatchKey> JobSchedule::Next(Instant now) const {

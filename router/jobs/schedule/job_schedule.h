@@ -38,6 +38,7 @@ struct LinePlace {
   TenantId tenant;
   uint64_t lane = 0;
   bool placed = false;  // At an engine.
+  int64_t bytes = 0;    // For its owner.
 };
 
 class JobSchedule {
@@ -50,6 +51,9 @@ class JobSchedule {
   static constexpr int64_t kLowWater = 64;
   // The same while no lane of the batch may start a line.
   static constexpr int64_t kLowWaterBlocked = 384;
+  // Lines at hand with so many bytes are enough in both cases, however few they are.
+  static constexpr int64_t kLowWaterBytes = 4 << 20;
+  static constexpr int64_t kLowWaterBlockedBytes = 24 << 20;
   static constexpr Duration kShortestPause = Duration::Milliseconds(250);
   static constexpr Duration kLongestPause = Duration::Seconds(60);
 
@@ -61,8 +65,9 @@ class JobSchedule {
   void Remove(BatchKey key) { jobs_.erase(key); }
   bool Has(BatchKey key) const { return jobs_.contains(key); }
 
-  // The lines of the batch in memory that go to `lane`, and the lines without an answer in all.
-  void SetLines(BatchKey key, int64_t at_hand, uint64_t lane, int64_t open);
+  // `at_hand`: the lines of the batch in memory for `lane`. `open`: those without an answer. `bytes`: those of its
+  // lines in memory for any lane.
+  void SetLines(BatchKey key, int64_t at_hand, uint64_t lane, int64_t open, int64_t bytes = 0);
   void SetOpen(BatchKey key, int64_t open) { jobs_.at(key).open = open; }
   // A read of lines is on its way. It ended: `drained`, the store has no further lines. A job that has left is passed
   // over.
@@ -70,8 +75,9 @@ class JobSchedule {
   void OnClaimed(BatchKey key, bool drained);
   // The store did not give the lines.
   void OnClaimFailed(BatchKey key, Instant now, Duration pause);
-  // The batch whose lines are to be read: it has too few at hand.
-  std::optional<BatchKey> NextClaim(Instant now) const;
+  // The batch whose lines are to be read: it has too few at hand. Without `room` in memory only a tenant without a line
+  // there reads some.
+  std::optional<BatchKey> NextClaim(Instant now, bool room = true) const;
 
   // The batch of which a line goes to the core; none: there are enough, or nothing is at hand.
   std::optional<BatchKey> Next(Instant now) const;
@@ -109,6 +115,7 @@ class JobSchedule {
     ScheduledJob facts;
     std::map<uint64_t, JobLane> lanes;  // With a line at hand or in the core.
     int64_t at_hand = 0;
+    int64_t bytes = 0;  // The bodies of the lines at hand.
     int64_t open = 0;
     Counts in_core;
     bool claiming = false;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -15,6 +16,11 @@ namespace {
 
 // Rows of lines that one call of Tidy removes: some tens of milliseconds.
 constexpr int64_t kTidyLines = 10'000;
+// Ended batches whose lines one call clears.
+constexpr int64_t kClearedAtOnce = 200;
+constexpr int64_t kTidyBatches = 1'000;
+// Batches that the creation of one may make the store forget: more than it adds.
+constexpr int64_t kForgottenAtOnce = 2;
 
 }  // namespace
 
@@ -132,33 +138,58 @@ JobDone BatchTable::KnownOutputs(const std::function<void(const std::string& id)
   return Done();
 }
 
-JobResult<bool> BatchTable::Tidy(UnixSeconds now) {
-  std::optional<int64_t> key;
-  {
+JobDone BatchTable::ForgetOldest(TenantId tenant) {
+  Query count(database_, "SELECT COUNT(*) FROM batches WHERE tenant = ?1 AND ended_at IS NOT NULL");
+  count.Bind(Column(tenant));
+  if (!count.Step()) return count.error();
+  const int64_t beyond = count.Int(0) + 1 - limits_.max_files_per_tenant;
+  if (beyond <= 0) return Done();
+  Query forget(database_,
+               "DELETE FROM batches WHERE key IN (SELECT key FROM batches WHERE tenant = ?1 AND ended_at IS NOT NULL "
+               "AND has_lines = 0 AND NOT EXISTS (SELECT 1 FROM files WHERE files.id IN (batches.output_id, "
+               "batches.error_id)) ORDER BY key LIMIT ?2)");
+  forget.Bind(Column(tenant)).Bind(std::min(beyond, kForgottenAtOnce));
+  return forget.Run();
+}
+
+JobResult<bool> BatchTable::ClearLines() {
+  Transaction change(database_);
+  if (!change.ok()) return change.error();
+  int64_t left = kTidyLines;
+  for (int64_t cleared = 0; cleared < kClearedAtOnce && left > 0; ++cleared) {
     Query ended(database_, "SELECT key FROM batches WHERE ended_at IS NOT NULL AND has_lines = 1 LIMIT 1");
-    if (ended.Step()) key = ended.Int(0);
-    if (!ended.ok()) return ended.error();
-  }
-  if (key) {
+    if (!ended.Step()) {
+      if (!ended.ok()) return ended.error();
+      if (cleared == 0) return false;
+      break;
+    }
+    const int64_t key = ended.Int(0);
     Query remove(database_,
                  "DELETE FROM lines WHERE batch = ?1 AND number IN "
                  "(SELECT number FROM lines WHERE batch = ?1 ORDER BY number LIMIT ?2)");
-    remove.Bind(*key).Bind(kTidyLines);
+    remove.Bind(key).Bind(left);
     if (JobDone done = remove.Run(); !done.ok()) return done.error();
-    if (database_.Changes() == kTidyLines) return true;
+    left -= database_.Changes();
     Query empty(database_, "UPDATE batches SET has_lines = 0 WHERE key = ?1");
-    empty.Bind(*key);
+    empty.Bind(key);
+    if (left == 0) break;
     if (JobDone done = empty.Run(); !done.ok()) return done.error();
-    return true;
   }
+  if (JobDone done = change.Commit(); !done.ok()) return done.error();
+  return true;
+}
+
+JobResult<bool> BatchTable::Tidy(UnixSeconds now) {
+  auto lines = ClearLines();
+  if (!lines.ok() || *lines) return lines;
   if (!limits_.file_expiry) return false;
   // Whoever asks for a batch must find the files of its answers, and the other way round.
   Query remove(database_,
-               "DELETE FROM batches WHERE ended_at <= ?1 AND has_lines = 0 AND NOT EXISTS "
-               "(SELECT 1 FROM files WHERE files.id IN (batches.output_id, batches.error_id))");
-  remove.Bind(now.value() - Column(*limits_.file_expiry));
+               "DELETE FROM batches WHERE key IN (SELECT key FROM batches WHERE ended_at <= ?1 AND has_lines = 0 AND "
+               "NOT EXISTS (SELECT 1 FROM files WHERE files.id IN (batches.output_id, batches.error_id)) LIMIT ?2)");
+  remove.Bind(now.value() - Column(*limits_.file_expiry)).Bind(kTidyBatches);
   if (JobDone done = remove.Run(); !done.ok()) return done.error();
-  return false;
+  return database_.Changes() == kTidyBatches;
 }
 
 }  // namespace penstock::jobs

@@ -133,6 +133,7 @@ JobResult<Batch> BatchTable::Create(const NewBatch& batch, UnixSeconds now) {
                                                          input->purpose, ", not batch.")};
   }
   if (JobDone room = CheckRoom(batch.tenant); !room.ok()) return room.error();
+  if (JobDone forgotten = ForgetOldest(batch.tenant); !forgotten.ok()) return forgotten.error();
   const std::string id = NewId(kBatchPrefix, kBatchIdDigits);
   const std::string output = NewId(kFilePrefix, kFileIdDigits), errors = NewId(kFilePrefix, kFileIdDigits);
   Query insert(database_, kInsertBatch);

@@ -50,6 +50,10 @@ class BatchTable {
  private:
   // kQuota: the tenant has as many open batches, or bytes, as it may have.
   JobDone CheckRoom(TenantId tenant);
+  // Removes some lines of ended batches. False: there are none.
+  JobResult<bool> ClearLines();
+  // Forgets the oldest ended batches of a tenant that has as many as it may have files. One whose answers exist stays.
+  JobDone ForgetOldest(TenantId tenant);
   friend class JobStore;
 
   // An output that ends.

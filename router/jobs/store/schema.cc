@@ -11,7 +11,7 @@ namespace {
 // "PnSt": tells a job store from other databases.
 constexpr int64_t kApplication = 0x506e5374;
 
-constexpr std::array<const char*, 2> kVersions = {
+constexpr std::array<const char*, 3> kVersions = {
     // `sequence` gives lists their order. `place` is NewLine::order. `began_N` is the time of BatchStatus N.
     R"sql(
 CREATE TABLE files(
@@ -76,6 +76,13 @@ ALTER TABLE batches ADD COLUMN input_tokens INTEGER;
 ALTER TABLE batches ADD COLUMN cached_tokens INTEGER;
 ALTER TABLE batches ADD COLUMN output_tokens INTEGER;
 ALTER TABLE batches ADD COLUMN reasoning_tokens INTEGER;
+)sql",
+    // The room of a tenant, the lines to clear and the batches to forget are found without a look at all ended batches.
+    R"sql(
+CREATE INDEX IF NOT EXISTS open_of_tenant ON batches(tenant, output_bytes, error_bytes, total) WHERE ended_at IS NULL;
+CREATE INDEX IF NOT EXISTS ended_of_tenant ON batches(tenant, key) WHERE ended_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS ended_with_lines ON batches(key) WHERE ended_at IS NOT NULL AND has_lines = 1;
+CREATE INDEX IF NOT EXISTS batches_by_end ON batches(ended_at) WHERE ended_at IS NOT NULL;
 )sql"};
 
 JobResult<int64_t> Number(Database& database, const char* pragma) {

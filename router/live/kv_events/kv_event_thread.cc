@@ -19,6 +19,8 @@ constexpr Duration kLongestRest = Duration::Seconds(1);
 constexpr Duration kCountEvery = Duration::Milliseconds(500);
 // An address that has not connected by then is worth a warning.
 constexpr Duration kPatience = Duration::Seconds(5);
+// An engine has three to six. ZeroMQ's default ends at 341 engines.
+constexpr int kMostSockets = 32'768;
 constexpr int kReplayedPerTurn = 4 * KvEventThread::kPerTurn;
 
 std::optional<KvBatch> BatchOf(const EventMessage& message) {
@@ -84,7 +86,10 @@ void KvEventThread::Run() {
 }
 
 void KvEventThread::TakeTurn(Sockets& sockets) {
-  if (!sockets.context) sockets.context.emplace(1);
+  if (!sockets.context) {
+    sockets.context.emplace(1);
+    sockets.context->set(zmq::ctxopt::max_sockets, kMostSockets);
+  }
   TakeSources(sockets);
   const Instant began = Now();
   TakeRuns(began);

@@ -10,10 +10,15 @@ namespace penstock::testing {
 namespace {
 
 constexpr int kStepsPerSeed = 400;
+#ifdef __SANITIZE_ADDRESS__
+constexpr uint64_t kSeeds = 50;
+#else
+constexpr uint64_t kSeeds = 100;
+#endif
 
 TEST(FleetUnderReloads, EveryPromiseHoldsAfterEveryEvent) {
   const uint64_t first = FromEnvironment("PENSTOCK_RELOAD_SEED", 1);
-  const uint64_t count = FromEnvironment("PENSTOCK_RELOAD_SEEDS", 100);
+  const uint64_t count = FromEnvironment("PENSTOCK_RELOAD_SEEDS", kSeeds);
   ReloadWorld::Counts all;
   ReloadedFleet::Counts fleets;
   for (uint64_t seed = first; seed < first + count; ++seed) {

@@ -27,8 +27,8 @@ class Outage : public FleetTest {
 
 TEST_F(Outage, AnEngineDiesAndComesBackWithoutWhatItHad) {
   Config config = OneReplica();
-  // A hundred times faster: from 0.2 s to 0.5 s after the start.
-  config.replicas[0].simulated->outage = OutageConfig{Duration::Seconds(20), Duration::Seconds(50)};
+  // A hundred times faster: from 1.5 s to 2.5 s after the start. A busy machine asks before, and sees the outage.
+  config.replicas[0].simulated->outage = OutageConfig{Duration::Seconds(150), Duration::Seconds(250)};
   Run(config);
   EXPECT_EQ(Ask("POST", "/v1/chat/completions", kAsk).status, 200);
   EXPECT_TRUE(Answers(false));
