@@ -63,7 +63,7 @@ class AnswerWriter {
   bool ReadMessage(Scanner& scanner, Texts& texts);
   template <class Scanner>
   bool ReadToolCalls(Scanner& scanner);
-  // The call that this piece of one belongs to. Null: there are too many.
+  // The call that a piece with this index and id belongs to; `named`: the piece has a name. Null: there are too many.
   ToolCall* CallAt(int64_t index, const std::string& id, bool named);
   template <class Scanner>
   bool ReadUsage(Scanner& scanner);

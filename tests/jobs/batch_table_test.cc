@@ -136,9 +136,11 @@ TEST(BatchTable, AFailedBatchHasItsErrors) {
 void MakeOld(const StoreFolder& folder) {
   const auto database = *Database::Open(folder.path() + "/jobs.db");
   for (const char* change :
-       {"ALTER TABLE batches DROP COLUMN model", "ALTER TABLE batches DROP COLUMN input_tokens",
-        "ALTER TABLE batches DROP COLUMN cached_tokens", "ALTER TABLE batches DROP COLUMN output_tokens",
-        "ALTER TABLE batches DROP COLUMN reasoning_tokens", "PRAGMA user_version=1"}) {
+       {"DROP INDEX open_of_tenant", "DROP INDEX ended_of_tenant", "DROP INDEX ended_with_lines",
+        "DROP INDEX batches_by_end", "ALTER TABLE batches DROP COLUMN model",
+        "ALTER TABLE batches DROP COLUMN input_tokens", "ALTER TABLE batches DROP COLUMN cached_tokens",
+        "ALTER TABLE batches DROP COLUMN output_tokens", "ALTER TABLE batches DROP COLUMN reasoning_tokens",
+        "PRAGMA user_version=1"}) {
     ASSERT_TRUE(database->Run(change).ok()) << change;
   }
 }

@@ -58,7 +58,7 @@ CacheHope ReplicaState::HopeFor(const RequestState& request) const {
 }
 
 Tokens ReplicaState::SharedOf(const RequestState& request) const {
-  // One that joined before the engine was known to keep a cache is none of its users.
+  // A request that joined before the engine was known to keep a cache is none of its users.
   if (!spec_.shares_prompts || (request.Running() && !request.running.in_cache)) return Tokens(0);
   const std::vector<uint64_t>& prefix = request.arrived.prefix;
   return request.PrefixTokens(request.running.in_cache ? prompts.live().Shared(prefix) : prompts.Find(prefix).held);

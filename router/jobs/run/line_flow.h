@@ -32,8 +32,8 @@ class LineFlow {
   static constexpr int64_t kClaimBytes = 4 << 20;
   // No line begins while answers with more bytes wait for the disk, or with more than a part of the answers' memory.
   static constexpr int64_t kMostStoring = 64 << 20;
-  // The part of limits.max_body_memory that lines in memory may take beside requests. A tenant without a line there may
-  // read one more.
+  // The part of limits.max_body_memory that lines in memory may take beside requests. A tenant without a line in memory
+  // may still read some.
   static constexpr int64_t kBodiesPart = 8;
 
   LineFlow(EventLoop& home, std::vector<EventLoop*> loops, JobThread& store);

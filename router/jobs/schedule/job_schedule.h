@@ -38,7 +38,7 @@ struct LinePlace {
   TenantId tenant;
   uint64_t lane = 0;
   bool placed = false;  // At an engine.
-  int64_t bytes = 0;    // For its owner.
+  int64_t bytes = 0;    // The length of the line, which its owner notes.
 };
 
 class JobSchedule {
@@ -65,8 +65,8 @@ class JobSchedule {
   void Remove(BatchKey key) { jobs_.erase(key); }
   bool Has(BatchKey key) const { return jobs_.contains(key); }
 
-  // `at_hand`: the lines of the batch in memory for `lane`. `open`: those without an answer. `bytes`: those of its
-  // lines in memory for any lane.
+  // The batch has `at_hand` lines for `lane` in memory, and `open` lines without an answer. Its lines in memory have
+  // `bytes` in all lanes.
   void SetLines(BatchKey key, int64_t at_hand, uint64_t lane, int64_t open, int64_t bytes = 0);
   void SetOpen(BatchKey key, int64_t open) { jobs_.at(key).open = open; }
   // A read of lines is on its way. It ended: `drained`, the store has no further lines. A job that has left is passed

@@ -35,9 +35,9 @@ constexpr const char* kNextLines =
     "WHERE batch = ?1 AND state = 0 AND (place, number) > (?2, ?3) ORDER BY place, number LIMIT ?4";
 constexpr const char* kUpdateEnds =
     "UPDATE batches SET output_bytes = ?2, error_bytes = ?3, total = total + ?4, completed = completed + ?5, "
-    "failed = failed + ?6, has_lines = total + ?4 > 0, input_tokens = input_tokens + ?7, cached_tokens = cached_tokens "
-    "+ ?8, "
-    "output_tokens = output_tokens + ?9, reasoning_tokens = reasoning_tokens + ?10 WHERE key = ?1";
+    "failed = failed + ?6, has_lines = total + ?4 > 0, input_tokens = input_tokens + ?7, "
+    "cached_tokens = cached_tokens + ?8, output_tokens = output_tokens + ?9, "
+    "reasoning_tokens = reasoning_tokens + ?10 WHERE key = ?1";
 // ?4 is empty for no model and NULL for several. The sum of NULL and a model is NULL.
 constexpr const char* kNoteRead =
     "UPDATE batches SET read_bytes = ?2, read_lines = ?3, "

@@ -79,10 +79,10 @@ ALTER TABLE batches ADD COLUMN reasoning_tokens INTEGER;
 )sql",
     // The room of a tenant, the lines to clear and the batches to forget are found without a look at all ended batches.
     R"sql(
-CREATE INDEX IF NOT EXISTS open_of_tenant ON batches(tenant, output_bytes, error_bytes, total) WHERE ended_at IS NULL;
-CREATE INDEX IF NOT EXISTS ended_of_tenant ON batches(tenant, key) WHERE ended_at IS NOT NULL;
-CREATE INDEX IF NOT EXISTS ended_with_lines ON batches(key) WHERE ended_at IS NOT NULL AND has_lines = 1;
-CREATE INDEX IF NOT EXISTS batches_by_end ON batches(ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX open_of_tenant ON batches(tenant, output_bytes, error_bytes, total) WHERE ended_at IS NULL;
+CREATE INDEX ended_of_tenant ON batches(tenant, key) WHERE ended_at IS NOT NULL;
+CREATE INDEX ended_with_lines ON batches(key) WHERE ended_at IS NOT NULL AND has_lines = 1;
+CREATE INDEX batches_by_end ON batches(ended_at) WHERE ended_at IS NOT NULL;
 )sql"};
 
 JobResult<int64_t> Number(Database& database, const char* pragma) {

@@ -33,7 +33,7 @@ class ReloadedFleet {
   std::vector<Event> Vacate(const CoreView& seen, uint64_t oldest, const std::function<bool(uint32_t)>& ordered);
 
   const FleetBook& book() const { return *book_; }
-  // As the core knows it.
+  // The fleet as the core knows it.
   const Fleet& told() const { return told_; }
   // The number of the newest view.
   uint64_t view() const { return view_; }
