@@ -127,6 +127,7 @@ void MessageWriter::TakeEvent(const SseSplitter::Event& event) {
 }
 
 void MessageWriter::TakeContent(const ChatPiece& piece) {
+  const size_t before = out_.size();
   if (!piece.thinking.empty()) {
     Open(Kind::kThinking, R"({"type":"thinking","thinking":"","signature":""})");
     Delta("thinking_delta", "thinking", piece.thinking);
@@ -139,6 +140,7 @@ void MessageWriter::TakeContent(const ChatPiece& piece) {
     fault_ = TakeCall(call);
     if (fault_ != Fault::kNone) return;
   }
+  said_.pieces += out_.size() > before ? 1 : 0;
 }
 
 void MessageWriter::TakeFacts(const ChatPiece& piece) {
@@ -209,7 +211,7 @@ void MessageWriter::End() {
   Close();
   absl::StrAppend(&out_, "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{",
                   ReasonJson({finish_, stop_, calls_.begun > 0, refused_}),
-                  "},\"usage\":", said_.usage ? MessageUsage(*said_.usage) : OutputUsage(Tokens(0)), "}\n\n",
+                  "},\"usage\":", said_.usage ? MessageUsage(*said_.usage) : OutputUsage(Tokens(said_.pieces)), "}\n\n",
                   kMessageStop);
 }
 

@@ -55,6 +55,7 @@ class MessageWriter {
   struct Said {
     std::string id, model;
     std::optional<Usage> usage;
+    int64_t pieces = 0;  // Events with content: the output of an engine that reports none.
     bool impossible_usage = false;
   };
   // The calls so far, and the last one of them.

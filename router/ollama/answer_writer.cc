@@ -167,7 +167,8 @@ void AnswerWriter::AddEnd(Instant now, std::string& out) const {
   const Duration before = first_ ? *first_ - arrival_ : total;
   absl::StrAppend(&out, "true,\"done_reason\":\"", finish_ == "length" ? "length" : "stop",
                   "\",\"total_duration\":", total.nanoseconds(), ",\"load_duration\":0,\"prompt_eval_count\":", prompt_,
-                  ",\"prompt_eval_duration\":", before.nanoseconds(), ",\"eval_count\":", output_,
+                  ",\"prompt_eval_duration\":", before.nanoseconds(),
+                  ",\"eval_count\":", output_ < 0 ? pieces_ : output_,
                   ",\"eval_duration\":", (total - before).nanoseconds(), "}");
 }
 
@@ -178,6 +179,7 @@ void AnswerWriter::Event(absl::string_view data, absl::string_view when, Instant
   unfit_ = !Read(data, texts);
   if (unfit_ || (texts.content.empty() && texts.thinking.empty())) return;
   if (!first_) first_ = now;
+  ++pieces_;
   Begin(texts, /*with_tools=*/false, when, out);
   absl::StrAppend(&out, "false}\n");
 }

@@ -85,7 +85,8 @@ class AnswerWriter {
   bool unfit_ = false;
   std::string finish_ = "stop";
   int64_t prompt_ = 0;
-  int64_t output_ = 0;
+  int64_t output_ = -1;  // As the engine reports it; negative: it reports none.
+  int64_t pieces_ = 0;   // Events with text: the output of an engine that reports none.
 };
 
 }  // namespace penstock::ollama

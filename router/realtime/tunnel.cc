@@ -6,6 +6,7 @@
 #include <boost/asio/error.hpp>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "base/clock.h"
 
 namespace penstock {
@@ -98,6 +99,12 @@ void Tunnel::ArmDeadline(Instant now) {
 }
 
 asio::awaitable<RealtimeEnd> Tunnel::Run() {
+  // Also where memory is refused: no socket outlives its tunnel.
+  const auto close = absl::MakeCleanup([this] {
+    deadline_.Disarm();
+    up_.from.Close();
+    up_.to.Close();
+  });
   turn_.Restart(Now());
   while (!Over()) {
     const Moved up = Step(up_);
@@ -123,9 +130,6 @@ asio::awaitable<RealtimeEnd> Tunnel::Run() {
     co_await LetOthersRun(loop_.io());
     turn_.Restart(Now());
   }
-  deadline_.Disarm();
-  up_.from.Close();
-  up_.to.Close();
   co_return *end_;
 }
 

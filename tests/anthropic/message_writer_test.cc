@@ -84,6 +84,12 @@ TEST(MessageWriter, AStreamWithoutUsageOrMarkEndsAtItsEnd) {
   EXPECT_EQ(TypesOf(EventsOf(kOpening, /*finish=*/true)), std::vector<std::string>{"message_start"});
 }
 
+TEST(MessageWriter, AnEngineThatReportsNoUsageIsCountedByItsEvents) {
+  const auto events =
+      EventsOf(kOpening + Chunk(R"({"content":"one"})") + Chunk(R"({"content":" two"})") + kStopped + kEndMark);
+  EXPECT_EQ(events[5]["usage"], json::parse(R"({"output_tokens":2})"));
+}
+
 TEST(MessageWriter, AnErrorOfTheEngineIsAnErrorEvent) {
   MessageWriter writer(0xa);
   EXPECT_EQ(writer.Take("data: {\"error\":{\"message\":\"full\",\"code\":503}}\n\n"),

@@ -1,7 +1,11 @@
 // The runner of batches with a store in a folder, one loop and a scripted engine on loopback.
 #include <gtest/gtest.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <future>
 #include <mutex>
 #include <string>
@@ -51,6 +55,32 @@ TEST(BatchRunner, ABatchThatEndsDuringItsValidationSaysSo) {
   const Json listed = Json::parse(ended.errors);
   EXPECT_EQ(listed[0]["code"], "input_not_validated");
   EXPECT_EQ(ended.counts.total, 0);
+}
+
+// Even root's store obeys the rights of files then.
+void ObeyRights(JobWorld& job, const std::string& folder) {
+  if (geteuid() != 0) return;
+  constexpr uid_t kNobody = 65534;
+  ASSERT_EQ(chown(folder.c_str(), kNobody, kNobody), 0);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    ASSERT_EQ(chown(entry.path().c_str(), kNobody, kNobody), 0);
+  }
+  job.InStore([](JobStore&) { return setfsuid(kNobody); });
+}
+
+TEST(BatchRunner, AnInputThatCannotBeReadForAWhileHoldsNoOtherValidation) {
+  ScriptedEngine engine([](EngineCall& call) { call.Answer(200, kWholeAnswer); });
+  const StoreFolder folder;
+  JobWorld job(folder, engine);
+  ObeyRights(job, folder.path());
+  const Batch unread = job.Make(LinesUpTo(2));
+  const std::string input = folder.path() + "/files/" + unread.input_file_id;
+  ASSERT_EQ(chmod(input.c_str(), 0), 0);
+  job.OnBatch(unread.key);
+  EXPECT_EQ(job.AwaitEnd(job.Begin(LinesUpTo(3)).key).counts, (LineCounts{3, 3, 0}));
+  EXPECT_EQ(job.Find(unread.key).status, BatchStatus::kValidating);
+  ASSERT_EQ(chmod(input.c_str(), 0600), 0);
+  EXPECT_EQ(job.AwaitEnd(unread.key).counts, (LineCounts{2, 2, 0}));
 }
 
 TEST(BatchErrors, AreSplitAsTheyWereJoined) {

@@ -79,14 +79,19 @@ class JobWorld {
     return future.get();
   }
   Batch Begin(const std::string& lines, UnixSeconds window = UnixSeconds(86'400)) {
-    const Batch made = InStore([&](JobStore& store) {
+    const Batch made = Make(lines, window);
+    OnBatch(made.key);
+    return made;
+  }
+  void OnBatch(BatchKey key) { runner_->OnBatch(key); }
+  // The runner has not heard of it.
+  Batch Make(const std::string& lines, UnixSeconds window = UnixSeconds(86'400)) {
+    return InStore([&](JobStore& store) {
       NewBatch wanted{.tenant = kTenant, .input_file_id = Upload(store, lines).id, .endpoint = "/v1/chat/completions"};
       wanted.completion_window = "24h";
       wanted.expires_at = WallSeconds() + window;
       return *store.batches().Create(wanted, WallSeconds());
     });
-    runner_->OnBatch(made.key);
-    return made;
   }
   Batch Find(BatchKey key) {
     return InStore([key](JobStore& store) { return *store.batches().Find(key); });

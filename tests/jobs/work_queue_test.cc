@@ -30,25 +30,25 @@ class Named {
   std::vector<std::string> ran_;
 };
 
-TEST(WorkQueue, CallersReadInTurnHoweverManyReadsOneHas) {
+TEST(WorkQueue, CallersTakeTurnsHoweverManyWorksOneHas) {
   Named named;
   WorkQueue queue;
-  for (const char* read : {"a1", "a2", "a3", "a4"}) queue.PushInTurn(1, named.Work(read));
+  for (const char* work : {"a1", "a2", "a3", "a4"}) queue.PushInTurn(1, named.Work(work));
   queue.PushInTurn(2, named.Work("b1"));
   queue.PushInTurn(3, named.Work("c1"));
   queue.PushInTurn(2, named.Work("b2"));
   EXPECT_THAT(named.RunAll(queue), ElementsAre("a1", "b1", "c1", "a2", "b2", "a3", "a4"));
 }
 
-TEST(WorkQueue, UsualWorksAndReadsAlternate) {
+TEST(WorkQueue, WorksOfTheRouterAndOfClientsAlternate) {
   Named named;
   WorkQueue queue;
-  for (const char* read : {"r1", "r2", "r3"}) queue.PushInTurn(1, named.Work(read));
+  for (const char* work : {"c1", "c2", "c3"}) queue.PushInTurn(1, named.Work(work));
   for (const char* work : {"w1", "w2"}) queue.Push(named.Work(work));
-  EXPECT_THAT(named.RunAll(queue), ElementsAre("w1", "r1", "w2", "r2", "r3"));
+  EXPECT_THAT(named.RunAll(queue), ElementsAre("w1", "c1", "w2", "c2", "c3"));
 }
 
-TEST(WorkQueue, UsualWorksKeepTheirOrder) {
+TEST(WorkQueue, WorksOfTheRouterKeepTheirOrder) {
   Named named;
   WorkQueue queue;
   for (const char* work : {"w1", "w2", "w3"}) queue.Push(named.Work(work));

@@ -149,6 +149,17 @@ TEST(OllamaAnswer, ImpossibleCountsOfAnEngineAreNotPassedOn) {
   EXPECT_EQ(lines[0]["eval_count"], 2);
 }
 
+TEST(OllamaAnswer, AnEngineThatReportsNoUsageIsCountedByItsEvents) {
+  AnswerWriter writer(Call::kChat, "m", At(0));
+  std::string out;
+  for (const char* text : {"one", "two", "three"}) {
+    writer.Event(std::string(R"({"choices":[{"index":0,"delta":{"content":")") + text + R"("}}]})", kWhen, At(1), out);
+  }
+  writer.Event(R"({"choices":[],"usage":null})", kWhen, At(2), out);
+  writer.End(kWhen, At(3), out);
+  EXPECT_EQ(Lines(out).back()["eval_count"], 3);
+}
+
 TEST(OllamaAnswer, AWholeAnswerIsOneObject) {
   AnswerWriter writer(Call::kGenerate, "m", At(0));
   const Json answer = Json::parse(writer.Whole(

@@ -83,7 +83,7 @@ asio::awaitable<Failed> Create(EventLoop& loop, const ClientRequest& request, co
   auto work = [batch = NewBatchOf(caller, std::get<jobs::BatchRequest>(std::move(read)))](jobs::JobStore& store) {
     return Shown(store.batches().Create(batch, jobs::WallSeconds()));
   };
-  jobs::JobResult<ShownBatch> made = co_await call.store.Call(call.io, std::move(work));
+  jobs::JobResult<ShownBatch> made = co_await call.store.CallInTurn(call.io, call.caller, std::move(work));
   if (made.ok()) loop.edge().on_batch(made->key);
   co_return co_await SendBatch(call, std::move(made), "input_file_id");
 }
@@ -92,7 +92,7 @@ asio::awaitable<Failed> Show(std::string id, jobs::StoreCall call) {
   auto work = [tenant = call.tenant, id = std::move(id)](jobs::JobStore& store) {
     return Shown(store.batches().Find(tenant, id));
   };
-  jobs::JobResult<ShownBatch> found = co_await call.store.Call(call.io, std::move(work));
+  jobs::JobResult<ShownBatch> found = co_await call.store.CallInTurn(call.io, call.caller, std::move(work));
   co_return co_await SendBatch(call, std::move(found));
 }
 
@@ -112,7 +112,7 @@ asio::awaitable<Failed> Cancel(EventLoop& loop, std::string id, jobs::StoreCall 
   auto work = [tenant = call.tenant, id = std::move(id)](jobs::JobStore& store) {
     return Shown(CancelIn(store, tenant, id));
   };
-  jobs::JobResult<ShownBatch> cancelled = co_await call.store.Call(call.io, std::move(work));
+  jobs::JobResult<ShownBatch> cancelled = co_await call.store.CallInTurn(call.io, call.caller, std::move(work));
   if (cancelled.ok()) loop.edge().on_batch(cancelled->key);
   co_return co_await SendBatch(call, std::move(cancelled));
 }

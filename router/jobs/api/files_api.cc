@@ -90,7 +90,7 @@ asio::awaitable<Failed> FilesApi::Upload(const HeaderList& headers, BodySource& 
   auto begin = [tenant = call_.tenant, announced](JobStore& store) {
     return store.files().BeginUpload(tenant, announced);
   };
-  const JobResult<UploadId> begun = co_await call_.store.Call(call_.io, std::move(begin));
+  const JobResult<UploadId> begun = co_await call_.store.CallInTurn(call_.io, call_.caller, std::move(begin));
   if (!begun.ok()) {
     ApiError error = FaultOf(begun.error(), "file");
     co_return co_await Fail(call_, std::move(error));
@@ -105,7 +105,7 @@ asio::awaitable<Failed> FilesApi::Upload(const HeaderList& headers, BodySource& 
   auto commit = [id = *begun, facts = std::get<FileFacts>(std::move(facts))](JobStore& store) {
     return store.files().Commit(id, facts, WallSeconds());
   };
-  const JobResult<StoredFile> file = co_await call_.store.Call(call_.io, std::move(commit));
+  const JobResult<StoredFile> file = co_await call_.store.CallInTurn(call_.io, call_.caller, std::move(commit));
   upload.End();
   if (!file.ok()) {
     ApiError error = FaultOf(file.error(), "file");
@@ -129,7 +129,7 @@ asio::awaitable<Failed> FilesApi::Receive(BodySource& body, OpenUpload& upload, 
     auto append = [id = upload.id(), bytes = std::move(bytes)](JobStore& store) {
       return store.files().Append(id, bytes);
     };
-    const JobDone appended = co_await call_.store.Call(call_.io, std::move(append));
+    const JobDone appended = co_await call_.store.CallInTurn(call_.io, call_.caller, std::move(append));
     if (!appended.ok()) co_return FaultOf(appended.error(), "file");
   }
 }
@@ -147,7 +147,7 @@ asio::awaitable<Failed> FilesApi::List(absl::string_view target) {
 
 asio::awaitable<Failed> FilesApi::Show(std::string id) {
   auto find = [tenant = call_.tenant, id = std::move(id)](JobStore& store) { return store.files().Find(tenant, id); };
-  const JobResult<StoredFile> file = co_await call_.store.Call(call_.io, std::move(find));
+  const JobResult<StoredFile> file = co_await call_.store.CallInTurn(call_.io, call_.caller, std::move(find));
   if (!file.ok()) {
     ApiError error = FaultOf(file.error(), "id");
     co_return co_await Fail(call_, std::move(error));
@@ -158,7 +158,7 @@ asio::awaitable<Failed> FilesApi::Show(std::string id) {
 
 asio::awaitable<Failed> FilesApi::Delete(std::string id) {
   auto remove = [tenant = call_.tenant, id](JobStore& store) { return store.files().Delete(tenant, id); };
-  const JobDone removed = co_await call_.store.Call(call_.io, std::move(remove));
+  const JobDone removed = co_await call_.store.CallInTurn(call_.io, call_.caller, std::move(remove));
   if (!removed.ok()) {
     ApiError error = FaultOf(removed.error(), "id");
     co_return co_await Fail(call_, std::move(error));
@@ -171,7 +171,7 @@ asio::awaitable<Failed> FilesApi::Content(std::string id, bool head_only) {
   auto find = [tenant = call_.tenant, id = std::move(id), head_only](JobStore& store) {
     return head_only ? store.files().Find(tenant, id) : store.files().BeginRead(tenant, id);
   };
-  const JobResult<StoredFile> file = co_await call_.store.Call(call_.io, std::move(find));
+  const JobResult<StoredFile> file = co_await call_.store.CallInTurn(call_.io, call_.caller, std::move(find));
   if (!file.ok()) {
     ApiError error = FaultOf(file.error(), "id");
     co_return co_await Fail(call_, std::move(error));

@@ -87,9 +87,7 @@ template <class Work>
 asio::awaitable<std::invoke_result_t<Work, JobStore&>> BatchRunner::Ask(Work work, const Job* job) {
   while (true) {
     auto result = co_await store_.Call(home_.io(), work);
-    const bool passing =
-        !result.ok() && IsFaultOfStore(result.error().kind) && result.error().kind != JobErrorKind::kGone;
-    if (!passing || stopping_ || (job != nullptr && Cancelled(*job))) co_return result;
+    if (!MayPass(result) || stopping_ || (job != nullptr && Cancelled(*job))) co_return result;
     co_await Pause();
   }
 }
@@ -162,12 +160,14 @@ asio::awaitable<void> BatchRunner::Serve(JobPointer job) {
 }
 
 asio::awaitable<std::optional<JobResult<ReadSlice>>> BatchRunner::ReadSliceOf(JobPointer job) {
-  co_await validations_.Enter(job->batch.tenant);
-  const auto leave = absl::MakeCleanup([this] { validations_.Leave(); });
   std::optional<JobResult<ReadSlice>> slice;
-  if (!Interrupted(*job)) {
+  while (!slice || MayPass(*slice)) {
+    if (slice) co_await Pause();  // The fault may be one of this input alone, so the gate is open.
+    co_await validations_.Enter(job->batch.tenant);
+    const auto leave = absl::MakeCleanup([this] { validations_.Leave(); });
+    if (Interrupted(*job)) co_return std::nullopt;
     auto work = [key = job->batch.key](JobStore& store) { return ReadOn(store, key); };
-    slice = co_await Ask(std::move(work), job.get());
+    slice = co_await store_.Call(home_.io(), std::move(work));
   }
   co_return slice;
 }

@@ -62,6 +62,12 @@ class [[nodiscard]] JobResult : public std::variant<T, JobError> {
   const JobError& error() const { return std::get<1>(*this); }
 };
 
+// A fault of the store that may be over at the next try.
+template <class T>
+bool MayPass(const JobResult<T>& result) {
+  return !result.ok() && IsFaultOfStore(result.error().kind) && result.error().kind != JobErrorKind::kGone;
+}
+
 // The result of a call without a value.
 using JobDone = JobResult<std::monostate>;
 inline JobDone Done() { return std::monostate(); }

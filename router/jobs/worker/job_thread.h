@@ -1,11 +1,11 @@
 // The thread of the job store, and the way of the event loops to it.
 //
 //   auto find = [tenant, id](jobs::JobStore& store) { return store.batches().Find(tenant, id); };
-//   const jobs::JobResult<jobs::Batch> found = co_await edge.jobs->Call(loop.io(), std::move(find));
+//   const jobs::JobResult<jobs::Batch> found = co_await edge.jobs->CallInTurn(loop.io(), caller, std::move(find));
 //
-// Works run in the order of their calls, and long reads in turn of their callers (WorkQueue). Each one may block for
-// the time of the disk, so no loop does. Between works the thread removes what is expired. Thread-safe; owned by the
-// server; lives longer than every loop.
+// The router's own works run in the order of their calls, and those of clients in turn of their callers (WorkQueue).
+// Each one may block for the time of the disk, so no loop does. Between works the thread removes what is expired.
+// Thread-safe; owned by the server; lives longer than every loop.
 #ifndef PENSTOCK_ROUTER_JOBS_WORKER_JOB_THREAD_H_
 #define PENSTOCK_ROUTER_JOBS_WORKER_JOB_THREAD_H_
 
@@ -66,7 +66,7 @@ class JobThread {
         boost::asio::use_awaitable);
   }
 
-  // The same for a long read, which waits for its turn among those of all callers. Give pieces of some milliseconds.
+  // The same for a client, whose work waits for its turn among those of all callers. Give works of some milliseconds.
   template <class Work>
   boost::asio::awaitable<std::invoke_result_t<Work&, JobStore&>> CallInTurn(boost::asio::io_context& io,
                                                                             uint64_t caller, Work work) {

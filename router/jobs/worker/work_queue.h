@@ -1,7 +1,7 @@
 // The works that wait for the thread of the store.
 //
-// Usual works run in the order of their coming. Long reads run in turn: one work of each caller, then the next of the
-// first. Usual works and long reads alternate, so no number of reads of one caller keeps others waiting. Not
+// The router's own works run in the order of their coming. Works of clients run in turn: one work of each caller, then
+// the next of the first. Both kinds alternate, so no number of works of one caller keeps others waiting. Not
 // thread-safe.
 #ifndef PENSTOCK_ROUTER_JOBS_WORKER_WORK_QUEUE_H_
 #define PENSTOCK_ROUTER_JOBS_WORKER_WORK_QUEUE_H_
@@ -20,19 +20,19 @@ class WorkQueue {
  public:
   using Work = absl::AnyInvocable<void(JobStore&)>;
 
-  void Push(Work work) { usual_.push_back(std::move(work)); }
+  void Push(Work work) { own_.push_back(std::move(work)); }
   void PushInTurn(uint64_t caller, Work work);
-  bool empty() const { return usual_.empty() && callers_.empty(); }
+  bool empty() const { return own_.empty() && callers_.empty(); }
   // The next work; not while it is empty.
   Work Pop();
 
  private:
   Work PopInTurn();
 
-  std::deque<Work> usual_;
-  std::deque<uint64_t> callers_;  // Those with reads, the next one first.
-  absl::flat_hash_map<uint64_t, std::deque<Work>> reads_;
-  bool read_is_next_ = false;
+  std::deque<Work> own_;
+  std::deque<uint64_t> callers_;  // Those with works, the next one first.
+  absl::flat_hash_map<uint64_t, std::deque<Work>> works_;
+  bool client_is_next_ = false;
 };
 
 }  // namespace penstock::jobs
