@@ -15,7 +15,13 @@ void Admission::Arrive(TicketHolder& holder) {
   if (prepared.caller.limited) state_.allowance = state_.loop.edge().core->AllowanceOf(prepared.caller.tenant);
 }
 
-void Admission::Requeue(bool aborted) {
+void Admission::Requeue(bool aborted, Duration pause) {
+  if (pause == Duration()) return Return(aborted);
+  pause_.emplace(state_.loop.deadlines(), [this, aborted] { Return(aborted); });
+  pause_->Arm(pause);
+}
+
+void Admission::Return(bool aborted) {
   const RelayState& answer = state_.answer;
   ticket_->Requeue(Tokens(std::max(answer.carried, answer.relayed.before)), !aborted, state_.in_prefill);
 }

@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "router/live/deadlines.h"
 #include "router/live/ticket.h"
 #include "router/session/state/session_state.h"
 
@@ -23,14 +24,18 @@ class Admission {
   // After Arrive or StayOut.
   Ticket& ticket() { return *ticket_; }
 
-  // Returns the request to the core for another attempt, with the tokens that its client has.
-  void Requeue(bool aborted);
+  // Returns the request to the core for another attempt, with the tokens that its client has. It keeps its place at the
+  // replica for the time of `pause`.
+  void Requeue(bool aborted, Duration pause);
   // Nothing if it closed before, or was refused.
   void Close(Outcome outcome);
 
  private:
+  void Return(bool aborted);
+
   SessionState& state_;
   std::optional<Ticket> ticket_;
+  std::optional<CoarseDeadline> pause_;  // Until the request returns.
 };
 
 }  // namespace penstock

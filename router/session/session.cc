@@ -240,7 +240,7 @@ void Session::PlaceAgain(AttemptEnd end) {
     state_.client().Forget();
   }
   delivery_.AwaitResume();
-  admission_.Requeue(/*aborted=*/end.kind == AttemptEnd::Kind::kAborted);
+  admission_.Requeue(/*aborted=*/end.kind == AttemptEnd::Kind::kAborted, state_.ledger.pause());
   record_.OnWait();
   if (const InsideRequest* inside = state_.request.inside) inside->observer->OnRequeue();
   state_.client().Attach();

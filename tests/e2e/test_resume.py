@@ -74,6 +74,38 @@ def test_a_chat_whose_engine_dies_in_mid_stream_goes_on_elsewhere(pair, truth, h
     assert router.wait_for_nothing().sum("penstock_resumes_total", result="continued") == 1
 
 
+def test_streams_of_a_sole_engine_that_dies_wait_for_it_and_go_on(folder, truth):
+    """Each stream meets refused connections before the router has heard of the death."""
+    engine = Engine(folder, name="sole", seed=5, kv_tokens=20000)
+    with Router(folder, config=replicas([engine]) + LIMITS) as router:
+        client = OpenAI(base_url=router.url + "/v1", api_key="x", max_retries=0)
+
+        def read(ends, begun):
+            text, finish = "", None
+            try:
+                for event in client.completions.create(**TEXT | {"max_tokens": 100}, stream=True):
+                    begun.set()
+                    text += event.choices[0].text
+                    finish = event.choices[0].finish_reason
+            except Exception as error:  # The assertion names it.
+                finish = str(error)
+            ends.append((finish, truth[1].startswith(text)))
+
+        for _ in range(5):
+            router.wait_for_count("penstock_replica_up", 1)
+            ends, begun = [], [threading.Event(), threading.Event()]
+            threads = [threading.Thread(target=read, args=[ends, event]) for event in begun]
+            for thread in threads:
+                thread.start()
+            assert all(event.wait(20) for event in begun)
+            engine.kill()
+            engine = Engine(folder, name="sole", seed=5, kv_tokens=20000, port=engine.port)
+            for thread in threads:
+                thread.join(60)
+            assert ends == [("length", True)] * 2
+    engine.kill()
+
+
 @pytest.mark.parametrize("harm", [kill, hang])
 def test_a_completion_whose_engine_dies_in_mid_stream_goes_on_elsewhere(pair, truth, harm):
     router, engines = pair

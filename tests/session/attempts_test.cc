@@ -30,6 +30,33 @@ TEST(AttemptLedger, FailuresCountInAllAndInARow) {
   EXPECT_TRUE(in_all.exhausted());
 }
 
+TEST(AttemptLedger, AnEngineThatIsOutOfReachAgainGetsTime) {
+  const AttemptEnd unreached = EngineFailed(EngineErrorKind::kConnect, "");
+  AttemptLedger ledger;
+  for (const ReplicaId replica : {kA, kB}) {
+    ledger.OnEnd(unreached, replica, 0);
+    EXPECT_EQ(ledger.pause(), Duration());
+  }
+  for (int i = 3; i <= kMaxUnreached; ++i) {
+    EXPECT_FALSE(ledger.exhausted());
+    ledger.OnEnd(unreached, i % 2 == 0 ? kA : kB, 0);
+    EXPECT_EQ(ledger.pause(), kFirstPause * (int64_t{1} << (i - 2)));
+  }
+  EXPECT_TRUE(ledger.exhausted());
+}
+
+TEST(AttemptLedger, TokensEndARowOfEnginesOutOfReach) {
+  const AttemptEnd unreached = EngineFailed(EngineErrorKind::kConnect, "");
+  AttemptLedger ledger;
+  for (int i = 1; i < kMaxUnreached; ++i) ledger.OnEnd(unreached, kA, 0);
+  ledger.OnEnd(LostAttempt(EngineErrorKind::kClosed), kA, 5);
+  EXPECT_EQ(ledger.pause(), Duration());
+  for (int i = 1; i < kMaxUnreached; ++i) {
+    ledger.OnEnd(unreached, kA, 5);
+    EXPECT_FALSE(ledger.exhausted());
+  }
+}
+
 TEST(AttemptLedger, ARequestIsLostAtTwoEnginesAtMost) {
   for (const EngineErrorKind kind :
        {EngineErrorKind::kClosed, EngineErrorKind::kTimeout, EngineErrorKind::kGarbage, EngineErrorKind::kServer}) {

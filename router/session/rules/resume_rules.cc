@@ -1,7 +1,9 @@
 #include "router/session/rules/resume_rules.h"
 
+#include <algorithm>
 #include <array>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
@@ -120,16 +122,22 @@ bool IsLoss(const AttemptEnd& end) {
   return false;
 }
 
+void AttemptLedger::OnUnreached(ReplicaId replica) {
+  ++unreached_;
+  if (!absl::c_linear_search(unreached_at_, replica)) return unreached_at_.push_back(replica);
+  pause_ = kFirstPause * (int64_t{1} << (std::min(unreached_, kMaxUnreached) - 2));
+}
+
 void AttemptLedger::OnEnd(const AttemptEnd& end, ReplicaId replica, int64_t delivered) {
+  pause_ = Duration();
   if (end.kind != AttemptEnd::Kind::kFailed && !end.denied) return;
-  if (end.engine_at_fault && end.engine_error == EngineErrorKind::kConnect) {
-    ++unreached_;
-    return;
-  }
+  if (end.engine_at_fault && end.engine_error == EngineErrorKind::kConnect) return OnUnreached(replica);
   const bool gave_tokens = delivered > delivered_at_failure_;
   ++failures_;
   failures_in_a_row_ = gave_tokens ? 1 : failures_in_a_row_ + 1;
   if (gave_tokens) {
+    unreached_ = 0;
+    unreached_at_.clear();
     losses_in_a_row_ = 0;
     lost_at_.reset();
   }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/container/inlined_vector.h"
 #include "backends/dialect/endpoint.h"
 #include "base/ids.h"
 #include "base/units.h"
@@ -26,8 +27,12 @@ inline constexpr int kMaxFailuresInARow = 3;
 // must not meet them all. In a row means without a delivered token in between.
 inline constexpr int kMaxLosses = 3;
 inline constexpr int kMaxLossesInARow = 2;
-// Attempts at engines that could not be connected to; they got nothing of the request.
+// Attempts at engines that could not be connected to, without a delivered token in between. They got nothing of the
+// request.
 inline constexpr int kMaxUnreached = 8;
+// The first pause before another attempt at an engine that was out of reach; each further one is twice as long. The
+// fleet hears of the engine meanwhile, and then the request waits for one that is up.
+inline constexpr Duration kFirstPause = Duration::Milliseconds(25);
 
 // The attempts of one request, counted.
 class AttemptLedger {
@@ -42,10 +47,14 @@ class AttemptLedger {
     return unreached_ >= kMaxUnreached || failures_ >= kMaxFailures || failures_in_a_row_ >= kMaxFailuresInARow ||
            losses_ >= kMaxLosses || losses_in_a_row_ >= kMaxLossesInARow;
   }
+  // The time before the next attempt; zero unless the last engine was out of reach before.
+  Duration pause() const { return pause_; }
   // The last engine that was lost without a token is at this replica.
   bool LostAt(ReplicaId replica) const { return lost_at_ == replica; }
 
  private:
+  void OnUnreached(ReplicaId replica);
+
   int attempts_ = 0;
   int failures_ = 0;
   int failures_in_a_row_ = 0;
@@ -54,6 +63,8 @@ class AttemptLedger {
   std::optional<ReplicaId> lost_at_;
   int64_t delivered_at_failure_ = 0;
   int unreached_ = 0;
+  absl::InlinedVector<ReplicaId, 2> unreached_at_;
+  Duration pause_;
 };
 
 // The engine got a part of the request or all of it, and then died, hung or failed: the request may be the cause.
