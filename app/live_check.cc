@@ -40,21 +40,6 @@ std::vector<absl::string_view> ModelsOf(const Discovery& found) {
   return names;
 }
 
-// The name that the engine has for the replica's model; empty: it serves another one. An engine of one model may call
-// it as it likes, as long as the shapes are not known to differ.
-std::string NameOfModel(const Config& config, const ReplicaConfig& replica, const Discovery& found) {
-  std::vector<absl::string_view> bases;
-  for (const ServedModel& model : found.models) {
-    if (CanonicalName(config, model.name) == CanonicalName(config, replica.model)) return model.name;
-    if (model.parent.empty()) bases.push_back(model.name);
-  }
-  if (bases.size() != 1) return "";
-  const ModelShape* own = ShapeOfModel(config, replica.model);
-  const ModelShape* served = ShapeOfModel(config, std::string(bases.front()));
-  const bool differ = own != nullptr && served != nullptr && *own != *served;
-  return differ ? "" : std::string(bases.front());
-}
-
 std::string Facts(const Discovery& found) {
   std::string text(EngineOf(found.kind).name);
   if (!found.version.empty()) absl::StrAppend(&text, " ", found.version);

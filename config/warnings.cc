@@ -193,6 +193,13 @@ void WarnRelayHeaders(const Config& config, std::vector<std::string>& warnings) 
                                   " (framing, the connection's own, keys, or the router's own)"));
 }
 
+void WarnTraffic(const Config& config, std::vector<std::string>& warnings) {
+  if (config.limits.max_body > config.limits.max_body_memory) {
+    warnings.push_back("limits: a body over max_body_memory is refused with 503 for ever, although max_body allows it");
+  }
+  WarnRelayHeaders(config, warnings);
+}
+
 void WarnPolicy(const Config& config, std::vector<std::string>& warnings) {
   const PolicyPair pair = PolicyPairOf(config.policy);
   if (pair.decide != pair.shadow) return;
@@ -267,7 +274,7 @@ std::vector<std::string> Warnings(const Config& config) {
   }
   for (std::string& warning : HostMemoryWarnings(config)) warnings.push_back(std::move(warning));
   for (std::string& warning : SleepWarnings(config)) warnings.push_back(std::move(warning));
-  WarnRelayHeaders(config, warnings);
+  WarnTraffic(config, warnings);
   WarnState(config.state, warnings);
   WarnVariable("log.path", config.log.path, warnings);
   WarnPolicy(config, warnings);

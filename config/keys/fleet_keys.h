@@ -99,6 +99,10 @@ void VisitFields(Section& adapter, Visitor& visit) {
   visit({"timeout", "Time after which a load that has not ended has failed."}, adapter.timeout, kSleepTime);
 }
 
+inline constexpr const char* kReplicaModel =
+    "Name of the model. Left out: the router asks the engine. An engine that does not list it gets its requests under "
+    "the first name that it lists, and the log warns.";
+
 inline SectionDoc DocOf(const ReplicaConfig&) { return {"replica", "One model on one engine."}; }
 
 template <Of<ReplicaConfig> Section, class Visitor>
@@ -110,7 +114,7 @@ void VisitFields(Section& replica, Visitor& visit) {
         replica.url, EngineUrlForm{});
   visit({"gpus", "Ids of the GPUs of the replica. Left out: a GPU of its own."}, replica.gpus, TextsForm{});
   visit({"engine", "Kind of engine; auto: the router finds out."}, replica.engine, ChoiceForm{kEngineNames});
-  visit({"model", "Name of the model. Left out: the router asks the engine."}, replica.model, NameForm{});
+  visit({"model", kReplicaModel}, replica.model, NameForm{});
   visit({"key", "Bearer key for the engine."}, replica.key, SecretForm{});
   visit({"tls", "Verification of an https engine beyond the defaults."}, replica.tls, SectionForm{true});
   visit({"kv_tokens", "Size of the KV cache in tokens; overrides discovery."}, replica.kv_tokens, kTokenCount);

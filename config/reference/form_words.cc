@@ -18,7 +18,9 @@ std::string WordsOf(const TextForm&) { return "text"; }
 std::string WordsOf(const NameForm&) { return "name without spaces"; }
 std::string WordsOf(const FilledTextForm&) { return "text, not empty"; }
 std::string WordsOf(const PathForm&) { return "path"; }
-std::string WordsOf(const ListenForm&) { return "HOST:PORT or unix:/PATH; port 0 takes a free one"; }
+std::string WordsOf(const ListenForm&) {
+  return "HOST:PORT or unix:/PATH; no HOST is every interface, port 0 a free one";
+}
 std::string WordsOf(const EngineUrlForm&) { return "http[s]://HOST[:PORT][/BASE] or unix:/PATH"; }
 std::string WordsOf(const HeaderNameForm&) { return "name of a header"; }
 std::string WordsOf(const HeaderNamesForm&) { return "list of names of headers"; }

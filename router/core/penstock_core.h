@@ -5,8 +5,9 @@
 // takes the request (placement/). Late binding: no request is tied to a replica before it is forwarded. This class has
 // no rule of its own. Owned by the caller (CoreHost, a simulator, a test), one call at a time.
 //
-// Costs are bounded in any fleet. A pump looks at 13 requests of a lane and at the replicas that changed. An event pays
-// for kTriesPerEvent tries on others and renews kRefreshPerEvent forecasts.
+// Costs are bounded in any fleet of one model. A pump looks at 13 requests of a lane and at the replicas that changed.
+// An event pays for kTriesPerEvent tries on others and renews kRefreshPerEvent forecasts. A replica of many models that
+// changes costs a pump of each of their lanes where requests wait.
 #ifndef PENSTOCK_ROUTER_CORE_PENSTOCK_CORE_H_
 #define PENSTOCK_ROUTER_CORE_PENSTOCK_CORE_H_
 

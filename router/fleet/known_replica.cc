@@ -181,4 +181,17 @@ void SetPace(const Config& all, const KnownReplica& replica, ReplicaSpec& spec) 
   spec.prior = spec.prior.Scaled(1 / config.simulated->time_scale);
 }
 
+std::string NameOfModel(const Config& config, const ReplicaConfig& replica, const Discovery& found) {
+  std::vector<absl::string_view> bases;
+  for (const ServedModel& model : found.models) {
+    if (CanonicalName(config, model.name) == CanonicalName(config, replica.model)) return model.name;
+    if (model.parent.empty()) bases.push_back(model.name);
+  }
+  if (bases.size() != 1) return "";
+  const ModelShape* own = ShapeOfModel(config, replica.model);
+  const ModelShape* served = ShapeOfModel(config, std::string(bases.front()));
+  const bool differ = own != nullptr && served != nullptr && *own != *served;
+  return differ ? "" : std::string(bases.front());
+}
+
 }  // namespace penstock

@@ -46,6 +46,9 @@ inline constexpr absl::string_view kLatestTag = ":latest";
 
 // The configured model that `name` is or is an alias of; else `name`.
 std::string CanonicalName(const Config& all, absl::string_view name);
+// The name that the engine has for the replica's model; empty: it serves another one. An engine of one model may call
+// it as it likes, as long as the shapes are not known to differ.
+std::string NameOfModel(const Config& config, const ReplicaConfig& replica, const Discovery& found);
 // Ollama lists NAME as NAME:latest and takes both. Such models get the name that the configuration has for them.
 void SpellAsConfigured(const Config& all, const ReplicaConfig& replica, Discovery& found);
 // The canonical name of the replica's own model, adapters aside; empty where it is unknown.

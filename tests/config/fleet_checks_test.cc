@@ -199,6 +199,12 @@ TEST(Warnings, AStoreNeedsAFolderThatIsOne) {
   EXPECT_THAT(Warnings(Parsed(WithReplica("state: {path: jobs}\n"))), ElementsAre(HasSubstr("relative path")));
 }
 
+TEST(Warnings, ABodyThatNeverFitsIsNamed) {
+  EXPECT_THAT(Warnings(Parsed(WithReplica("limits: {max_body: 64MiB, max_body_memory: 1MiB}\n"))),
+              Contains(HasSubstr("a body over max_body_memory is refused")));
+  EXPECT_THAT(Warnings(Parsed(WithReplica("limits: {max_body: 1MiB, max_body_memory: 1MiB}\n"))), IsEmpty());
+}
+
 TEST(Warnings, KeysWithAnEffectNeedNone) {
   EXPECT_THAT(Warnings(Parsed(WithReplica("state: {path: /x}\n"
                                           "tenants: [{name: t, keys: [k], weight: 2}]\nadmin_listen: 127.0.0.1:1\n"))),

@@ -19,7 +19,7 @@
 namespace penstock {
 
 // Forecasts brought up to date per event, over all replicas of a Progress. Fresher contributions cost three times as
-// much for a worse forecast (ARCHITECTURE.md, "One event costs the same in any fleet").
+// much for a worse forecast (ARCHITECTURE.md, "One event pays for a fixed number of tries").
 inline constexpr size_t kRefreshPerEvent = 12;
 
 class RunningRequests {

@@ -15,7 +15,7 @@
 namespace penstock {
 
 // Tries on replicas that did not change, and refusals, that one event may pay for. So the cost of an Apply has a bound
-// that does not depend on the fleet; bench/results/decision-cost.md has the measured one.
+// that does not depend on the number of replicas; bench/results/decision-cost.md has the measured one.
 inline constexpr size_t kTriesPerEvent = 48;
 // A refusal costs about as much as two tries.
 inline constexpr size_t kRefusalTries = 2;

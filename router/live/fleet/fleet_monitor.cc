@@ -9,7 +9,6 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
-#include "router/fleet/discovery_text.h"
 #include "router/fleet/sleep_plan.h"
 #include "router/live/fleet/engine_reports.h"
 #include "router/live/fleet/notice.h"
@@ -168,8 +167,7 @@ asio::awaitable<absl::Status> FleetMonitor::Discover(WatchedReplica& watched) {
   FitModels(book_.config(), book_.replica_config(watched.id), *discovery);
   book_.SetDiscovery(watched.id, *std::move(discovery));
   keeper_.OnDiscovered(watched);
-  LogNotice(control_.edge(), watched.config.id,
-            DiscoveryText(*book_.known(watched.id).discovery, book_.fleet().replicas[watched.id.value()]));
+  LogDiscovery(control_.edge(), book_, watched.id);
   TellFacts(watched);
   co_return absl::OkStatus();
 }

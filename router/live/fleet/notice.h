@@ -5,7 +5,11 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/health.h"
+#include "router/fleet/discovery_text.h"
+#include "router/fleet/fleet_book.h"
+#include "router/fleet/known_replica.h"
 #include "router/live/event_loop.h"
 
 namespace penstock {
@@ -40,6 +44,18 @@ inline const char* TextOf(Health health) {
 
 inline void LogHealth(const Edge& edge, const std::string& replica, Health health) {
   LogNotice(edge, replica, TextOf(health), health == Health::kDown ? LogLevel::kWarning : LogLevel::kInfo);
+}
+
+// The facts of an engine that is known now, and a warning where it does not have the replica's model.
+inline void LogDiscovery(const Edge& edge, const FleetBook& book, ReplicaId replica) {
+  const ReplicaConfig& config = book.replica_config(replica);
+  const Discovery& found = *book.known(replica).discovery;
+  LogNotice(edge, config.id, DiscoveryText(found, book.fleet().replicas[replica.value()]));
+  if (config.model.empty() || found.models.empty() || !NameOfModel(book.config(), config, found).empty()) return;
+  LogWarning(
+      edge, config.id,
+      absl::StrCat("engine does not list the model `", config.model, "` of the configuration: requests for it go to `",
+                   found.models.front().name, "`, the first that it lists"));
 }
 
 }  // namespace penstock

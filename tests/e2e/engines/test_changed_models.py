@@ -64,6 +64,14 @@ def router(folder, engine):
         yield running
 
 
+def test_an_engine_without_the_configured_model_is_warned_of(folder, engine):
+    """An alias of an engine may have any name, so requests go on; a typo should not go unseen."""
+    config = f"replicas:\n  - {{id: a, url: '{engine.url}', model: bases, kv_tokens: 100000}}\n"
+    with Router(folder, config=config) as router:
+        router.wait_for_log("engine does not list the model `bases` of the configuration: requests for it go to `base`")
+        assert ask(router, "bases").status == 200
+
+
 def test_models_that_come_and_go_are_found_without_a_request(router, engine):
     assert ask(router, "young").status == 404
     engine.pages["/v1/models"] = listed("young", "base")
