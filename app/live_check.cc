@@ -15,6 +15,7 @@
 #include "backends/engines/scrape/engine_scraper.h"
 #include "config/text/findings.h"
 #include "config/values/capacity.h"
+#include "router/fleet/discovery_text.h"
 #include "router/fleet/known_replica.h"
 
 namespace penstock {
@@ -52,8 +53,7 @@ std::string Facts(const Discovery& found) {
 bool MayBeStopped(const ReplicaConfig& replica) { return replica.sleep && replica.sleep->by == SleepBy::kCommand; }
 
 LiveFinding Unreached(const ReplicaConfig& replica, const absl::Status& status) {
-  LiveFinding finding{replica.id, absl::StrCat(replica.url, ": ", status.message()), false};
-  if (absl::IsUnauthenticated(status)) absl::StrAppend(&finding.text, "; `key` of the replica is missing or wrong");
+  LiveFinding finding{replica.id, absl::StrCat(replica.url, ": ", WhyUnreached(status)), false};
   if (MayBeStopped(replica) && !absl::IsUnauthenticated(status)) {
     finding.ok = true;
     absl::StrAppend(&finding.text, "; it may sleep: its commands stop it");

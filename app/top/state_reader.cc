@@ -51,7 +51,10 @@ boost::asio::awaitable<void> StateReader::Ask() {
     read_at_ = Now();
     link_.error.clear();
   } else if (state.status().code() == absl::StatusCode::kUnauthenticated) {
-    link_.error = "the router wants an admin key in PENSTOCK_ADMIN_KEY";
+    link_.error = key_.empty() ? "the router wants an admin key in PENSTOCK_ADMIN_KEY"
+                               : "the router refuses the admin key in PENSTOCK_ADMIN_KEY";
+  } else if (state.status().code() == absl::StatusCode::kNotFound) {
+    link_.error = "no page of a router is there; with `admin_listen`, give that address";
   } else {
     link_.error = Harmless(state.status().message());
   }

@@ -26,4 +26,12 @@ std::string DiscoveryText(const Discovery& discovery, const ReplicaSpec& in_use)
   return text;
 }
 
+std::string WhyUnreached(const absl::Status& status) {
+  std::string text(status.message());
+  if (absl::IsUnauthenticated(status)) text += "; `key` of the replica is missing or wrong";
+  if (absl::IsNotFound(status))
+    text += "; it lacks a page that its kind has, so `engine` or the path of `url` may be wrong";
+  return text;
+}
+
 }  // namespace penstock

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "backends/engines/catalogue/engine_catalogue.h"
-#include "router/fleet/discovery_text.h"
 #include "router/fleet/tenants.h"
 
 namespace penstock {
@@ -52,25 +51,6 @@ TEST(FleetBook, AReplicaWithModelAndCapacityIsCompleteBeforeDiscovery) {
   EXPECT_EQ(fleet.replicas[0].gpus, fleet.replicas[1].gpus);
   EXPECT_TRUE(fleet.replicas[0].prior_known);
   EXPECT_EQ(fleet.replicas[0].max_context, Tokens(131072));
-}
-
-TEST(DiscoveryText, TellsTheEngineAndTheLimitsInUse) {
-  FleetBook book(Parsed("replicas: [{id: a, url: http://h:1, max_seqs: 64}]"));
-  Discovery discovery = Vllm({{"m", Tokens(4096)}, {"adapter", Tokens(4096)}}, 8192);
-  discovery.version = "0.32.0";
-  book.SetDiscovery(ReplicaId(0), discovery);
-  EXPECT_EQ(DiscoveryText(*book.known(ReplicaId(0)).discovery, book.fleet().replicas[0]),
-            "engine is vllm 0.32.0 with model m, adapter: context 4096 tokens, KV memory 8192 tokens in blocks of 16, "
-            "at most 64 sequences, steps of 2048 tokens");
-}
-
-TEST(DiscoveryText, LeavesOutUnknownLimits) {
-  FleetBook book(Parsed("replicas: [{id: a, url: http://h:1}]"));
-  Discovery discovery;
-  discovery.models = {{"m", Tokens(0)}};
-  book.SetDiscovery(ReplicaId(0), discovery);
-  EXPECT_EQ(DiscoveryText(discovery, book.fleet().replicas[0]),
-            "engine is openai with model m: at most 256 sequences, steps of 2048 tokens");
 }
 
 TEST(FleetBook, TheTenantsAreThoseOfThePresentConfiguration) {

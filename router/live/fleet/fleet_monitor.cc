@@ -282,7 +282,7 @@ void FleetMonitor::OnNews(ReplicaId replica, EngineNews news) {
 void FleetMonitor::LogLost(WatchedReplica& watched, const absl::Status& status) {
   if (std::exchange(watched.logged.lost, true)) return;
   control_.edge().telemetry->engines().OnError(NameOf(watched), EngineErrorKind::kConnect);
-  LogWarning(control_.edge(), watched.config.id, absl::StrCat("engine does not answer: ", status.message()));
+  LogWarning(control_.edge(), watched.config.id, absl::StrCat("engine does not answer: ", WhyUnreached(status)));
 }
 
 std::shared_ptr<const FleetView> FleetMonitor::MakeView() const {

@@ -142,7 +142,12 @@ def test_names_what_is_wrong(folder):
     with Engine(folder) as engine, Router(folder, config=replicas([engine]) + "admin_keys: [an-admin-key]\n") as router:
         arguments = [BINARY, "top", router.url, "--lines", "1"]
         denied = subprocess.run(arguments, capture_output=True, text=True, timeout=20)
-        assert denied.returncode == 1 and "PENSTOCK_ADMIN_KEY" in denied.stderr
+        assert denied.returncode == 1 and "wants an admin key in PENSTOCK_ADMIN_KEY" in denied.stderr
+        other = {**os.environ, "PENSTOCK_ADMIN_KEY": "another-key"}
+        denied = subprocess.run(arguments, capture_output=True, text=True, timeout=20, env=other)
+        assert denied.returncode == 1 and "refuses the admin key in PENSTOCK_ADMIN_KEY" in denied.stderr
+        none = subprocess.run([BINARY, "top", engine.url, "--lines", "1"], capture_output=True, text=True, timeout=20)
+        assert none.returncode == 1 and "no page of a router is there" in none.stderr
         given = {**os.environ, "PENSTOCK_ADMIN_KEY": "an-admin-key"}
         assert subprocess.run(arguments, capture_output=True, text=True, timeout=20, env=given).returncode == 0
 
