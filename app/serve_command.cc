@@ -100,9 +100,6 @@ class LiveConfig {
     NoteWarnings(*fresh, server_.log());
     config_ = std::move(fresh->config);
     watch_.Watch(config_.sources);
-    for (const std::string& key : KeysThatNeedRestart(started_with_, config_)) {
-      server_.log().Note(key + " changed; that needs a restart, the old value stays in force", LogLevel::kWarning);
-    }
     server_.log().Note("configuration reloaded");
   }
 

@@ -14,6 +14,7 @@
 #include "app/serve/reports.h"
 #include "app/serve/server_parts.h"
 #include "base/clock.h"
+#include "config/print/print_config.h"
 #include "config/values/policy_pair.h"
 #include "router/core/tenants/tenant_gate.h"
 #include "router/http/exchange/answer.h"
@@ -208,7 +209,12 @@ absl::Status RouterServer::Reload(const Config& config) {
   asio::post(p.control().io(),
              [&p, &published, config] { p.watch.monitor->Reload(config, [&published] { published.set_value(); }); });
   published.get_future().wait();
-  p.telemetry.OnConfigReload(true, CertificateEndsOf(config.tls, same_admin ? config.admin_tls : p.config.admin_tls));
+  const std::vector<std::string> restart_keys = KeysThatNeedRestart(p.config, config);
+  for (const std::string& key : restart_keys) {
+    log().Note(key + " changed; that needs a restart, the old value stays in force", LogLevel::kWarning);
+  }
+  p.telemetry.OnConfigReload(true, CertificateEndsOf(config.tls, same_admin ? config.admin_tls : p.config.admin_tls),
+                             restart_keys.size());
   p.pages.feed->configuration().Loaded(PageFeed::WallSeconds());
   return absl::OkStatus();
 }

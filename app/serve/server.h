@@ -53,8 +53,9 @@ class RouterServer {
   uint16_t port() const;
 
   // Takes a new configuration: replicas, models, classes, tenants, limits of new connections. Opens the log anew. The
-  // keys of KeysThatNeedRestart stay. Running requests are not disturbed. InvalidArgument: nothing changed. Between
-  // Start and Stop, not on a loop: it returns once the core and every loop have the new fleet.
+  // keys of KeysThatNeedRestart stay, and the log names those that changed. Running requests are not disturbed.
+  // InvalidArgument: nothing changed. Between Start and Stop, not on a loop: it returns once the core and every loop
+  // have the new fleet.
   absl::Status Reload(const Config& config);
 
   // Counts and logs a reload that was given up because its file is bad. The log opens its file anew all the same.

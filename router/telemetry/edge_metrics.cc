@@ -55,6 +55,7 @@ EdgeMetrics::EdgeMetrics(MetricRegistry& registry, const std::string& version)
       reloads_failed(registry.Counter(MetricNamed("penstock_config_reloads_total"), {{"result", "failed"}})),
       last_reload_ok(registry.Gauge(MetricNamed("penstock_config_last_reload_successful"))),
       last_reload_at(registry.Gauge(MetricNamed("penstock_config_last_reload_success_timestamp_seconds"))),
+      restart_keys(registry.Gauge(MetricNamed("penstock_config_restart_keys"))),
       connections_accepted(registry.Counter(MetricNamed("penstock_connections_total"))),
       connections(registry.Gauge(MetricNamed("penstock_connections_open"))),
       buffered(registry.Gauge(MetricNamed("penstock_buffered_bytes"))),

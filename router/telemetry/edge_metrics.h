@@ -42,6 +42,7 @@ struct EdgeMetrics {
   prometheus::Counter& reloads_failed;
   prometheus::Gauge& last_reload_ok;
   prometheus::Gauge& last_reload_at;
+  prometheus::Gauge& restart_keys;
   prometheus::Counter& connections_accepted;
   prometheus::Gauge& connections;
   prometheus::Gauge& buffered;

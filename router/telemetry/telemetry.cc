@@ -128,12 +128,13 @@ void Telemetry::OnMerged(MergeEnd end, size_t requests) {
 
 void Telemetry::OnResume(ResumeResult result) { state_->edge.resumes[static_cast<size_t>(result)]->Increment(); }
 
-void Telemetry::OnConfigReload(bool ok, CertificateEnds certificates) {
+void Telemetry::OnConfigReload(bool ok, CertificateEnds certificates, size_t restart_keys) {
   EdgeMetrics& edge = state_->edge;
   (ok ? edge.reloads_ok : edge.reloads_failed).Increment();
   edge.last_reload_ok.Set(ok ? 1 : 0);
   if (!ok) return;
   edge.last_reload_at.SetToCurrentTime();
+  edge.restart_keys.Set(static_cast<double>(restart_keys));
   std::unique_lock lock(state_->mutex);
   state_->certificates = std::move(certificates);
 }

@@ -81,7 +81,8 @@ class Telemetry {
   // A call that so many embedding requests shared.
   void OnMerged(MergeEnd end, size_t requests);
   // `certificates` are those of the configuration that was taken.
-  void OnConfigReload(bool ok, CertificateEnds certificates = {});
+  // `restart_keys`: keys of the new configuration that wait for a restart.
+  void OnConfigReload(bool ok, CertificateEnds certificates = {}, size_t restart_keys = 0);
   void OnSpans(SpanEnd end, size_t spans);
 
   // A connection or request was refused before it became a request: a limit of the edge was reached.

@@ -5,7 +5,6 @@ import socket
 import subprocess
 
 import pytest
-
 from neighbour import resident_bytes
 from processes import BINARY, MODEL, Engine, Router, free_port, replicas, wait_until
 from raw_http import chat, read_answer, request_bytes, send
@@ -116,6 +115,7 @@ def test_a_changed_file_is_taken_by_itself_and_what_needs_a_restart_is_named(fol
             )
             # From its last line on, the router watches the files for the next change.
             router.wait_for_log("threads changed; that needs a restart", "configuration reloaded")
+            assert router.metrics().sum("penstock_config_restart_keys") == 1
             assert router.metrics().sum("penstock_config_last_reload_success_timestamp_seconds") >= started
             router.write_config("replicas: 5\n")
             wait_until(

@@ -274,6 +274,8 @@ inline constexpr Metric kRouterMetrics[] = {
     {"Router", "penstock_config_reloads_total", MetricType::kCounter, "result", "Configuration reloads, by result"},
     {"Router", "penstock_config_last_reload_successful", MetricType::kGauge, "",
      "1 when the newest configuration is in force"},
+    {"Router", "penstock_config_restart_keys", MetricType::kGauge, "",
+     "Keys of the newest configuration that are in force after a restart only"},
     {"Router", "penstock_config_last_reload_success_timestamp_seconds", MetricType::kGauge, "",
      "When the configuration in force was loaded"},
     {"Router", "penstock_tls_certificate_expiry_seconds", MetricType::kGauge, "listener",
