@@ -37,6 +37,22 @@ TEST_F(RivalBooksTest, AForwardedRequestCountsUntilItEnds) {
   EXPECT_EQ(View().pools[0].held, Amount(0));
 }
 
+TEST_F(RivalBooksTest, TheServersOfAModelFollowTheFleet) {
+  EXPECT_EQ(books_.ServersOf(ModelId(0)), (std::vector<size_t>{0, 1}));
+  EXPECT_EQ(books_.ServersOf(ModelId(1)), std::vector<size_t>{2});
+  EXPECT_TRUE(books_.ServersOf(ModelId(2)).empty());
+  EXPECT_TRUE(books_.ServersOf(ModelId(9)).empty());
+
+  Fleet fleet = SmallFleet(3);
+  fleet.replicas[0].removed = true;
+  fleet.replicas[1].role = EngineRole::kPrefill;
+  fleet.replicas[2].models = {ModelId(0), ModelId(2), ModelId(0)};
+  books_.Configure(fleet);
+  EXPECT_EQ(books_.ServersOf(ModelId(0)), std::vector<size_t>{2});
+  EXPECT_EQ(books_.ServersOf(ModelId(1)), std::vector<size_t>{3});
+  EXPECT_EQ(books_.ServersOf(ModelId(2)), std::vector<size_t>{2});
+}
+
 TEST_F(RivalBooksTest, GeneratedTokensFollowTheStepsSinceTheFirstToken) {
   books_.Start(Stepper::Request(1, 100), Instant(), ReplicaId(0), Tokens(0));
   books_.AddSteps({ReplicaId(0), 5, Instant()});

@@ -16,6 +16,19 @@ void RivalBooks::Configure(const Fleet& fleet) {
   }
   longest_.clear();
   for (const ReplicaSpec& replica : fleet_.replicas) longest_.push_back(LongestPrompt(fleet_, replica));
+  servers_.assign(fleet_.models.size(), {});
+  for (size_t i = 0; i < fleet_.replicas.size(); ++i) {
+    for (ModelId model : fleet_.replicas[i].models) {
+      if (model.value() >= servers_.size() || !Serves(fleet_.replicas[i], model)) continue;
+      std::vector<size_t>& servers = servers_[model.value()];
+      if (servers.empty() || servers.back() != i) servers.push_back(i);
+    }
+  }
+}
+
+const std::vector<size_t>& RivalBooks::ServersOf(ModelId model) const {
+  static const std::vector<size_t> kNone;
+  return model.value() < servers_.size() ? servers_[model.value()] : kNone;
 }
 
 void RivalBooks::SetHealth(const ReplicaHealth& event) {
@@ -116,25 +129,22 @@ std::vector<ReplicaId> RivalBooks::Candidates(const RequestArrived& request, std
 
 std::vector<ReplicaId> RivalBooks::Placeable(ModelId model, Tokens length) const {
   std::vector<ReplicaId> found;
-  for (uint32_t i = 0; i < fleet_.replicas.size(); ++i) {
+  for (const size_t i : ServersOf(model)) {
     const bool open = IsPlaceable(replicas_[i].health, replicas_[i].running > 0);
-    if (open && length <= longest_[i] && Serves(fleet_.replicas[i], model)) found.emplace_back(i);
+    if (open && length <= longest_[i]) found.emplace_back(static_cast<uint32_t>(i));
   }
   return found;
 }
 
 std::optional<Refuse> RivalBooks::CheckFits(const RequestArrived& request) const {
   FitCheck check(request, request.prompt);
-  for (size_t i = 0; i < fleet_.replicas.size(); ++i) {
-    if (Serves(fleet_.replicas[i], request.model)) check.Add(fleet_.replicas[i], longest_[i]);
-  }
+  for (const size_t i : ServersOf(request.model)) check.Add(fleet_.replicas[i], longest_[i]);
   return check.Finding();
 }
 
 Instant RivalBooks::OutageEnd(ModelId model) const {
   Instant end = now_;
-  for (size_t i = 0; i < fleet_.replicas.size(); ++i) {
-    if (!Serves(fleet_.replicas[i], model)) continue;
+  for (const size_t i : ServersOf(model)) {
     if (IsUp(replicas_[i].health)) return Instant::Never();
     if (IsAwaited(replicas_[i].down_since, now_)) end = std::max(end, replicas_[i].down_since + kOutageGrace);
   }

@@ -64,6 +64,8 @@ class RivalBooks {
   const ReplicaSpec& spec(ReplicaId id) const { return fleet_.replicas[id.value()]; }
   bool Knows(ReplicaId id) const { return id.value() < replicas_.size(); }
   static bool Serves(const ReplicaSpec& spec, ModelId model);
+  // The replicas that serve the model, by position in rising order.
+  const std::vector<size_t>& ServersOf(ModelId model) const;
   // Null: not forwarded, or over.
   const Live* Find(RequestId request) const;
   // The tokens of each of its sequences on its replica, as of the last sample. An answer in one piece counts as
@@ -71,11 +73,12 @@ class RivalBooks {
   int64_t Generated(const Live& live) const;
 
   // The replicas that may take the request at once, in rising order; without `avoid` if there is another.
-  // O(replicas).
+  // O(servers of the model).
   std::vector<ReplicaId> Candidates(const RequestArrived& request, std::optional<ReplicaId> avoid) const;
-  // The refusal of a request that no replica can ever hold. O(replicas).
+  // The refusal of a request that no replica can ever hold. O(servers of the model).
   std::optional<Refuse> CheckFits(const RequestArrived& request) const;
-  // The instant at which requests stop waiting for a replica of the model; Never while one is up. O(replicas).
+  // The instant at which requests stop waiting for a replica of the model; Never while one is up. O(servers of the
+  // model).
   Instant OutageEnd(ModelId model) const;
 
   // Adds the pools of the models that wait for memory: what neither prompts nor the newest report take. O(replicas).
@@ -90,8 +93,9 @@ class RivalBooks {
   Instant now_;
   Fleet fleet_;
   std::vector<Replica> replicas_;
-  std::vector<Tokens> longest_;  // Per replica: its LongestPrompt.
-  std::vector<Amount> held_;     // Per pool.
+  std::vector<Tokens> longest_;               // Per replica: its LongestPrompt.
+  std::vector<Amount> held_;                  // Per pool.
+  std::vector<std::vector<size_t>> servers_;  // Per model.
   absl::flat_hash_map<RequestId, Live> live_;
   uint64_t next_lease_ = 1;
 };

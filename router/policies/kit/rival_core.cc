@@ -243,9 +243,8 @@ void RivalCore::SetExpiry(Waiting& waiting) const {
   waiting.expires_with = Refusal::kQueueTimeout;
   if (!rule_->RefusesLate() || !service_class.refuse_late) return;
   Duration fastest = Duration::Infinite();
-  for (const ReplicaSpec& spec : fleet.replicas) {
-    if (!RivalBooks::Serves(spec, waiting.request.model)) continue;
-    fastest = std::min(fastest, IdleFirstToken(spec, waiting.request.prompt));
+  for (const size_t i : books_.ServersOf(waiting.request.model)) {
+    fastest = std::min(fastest, IdleFirstToken(fleet.replicas[i], waiting.request.prompt));
   }
   const Duration needed = fleet.limits.dispatch_delay + fastest;
   if (needed > service_class.ttft) return;
