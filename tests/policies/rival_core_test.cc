@@ -72,6 +72,60 @@ TEST_F(RivalCoreTest, AReplicaThatReturnsInTimeServesTheWaitingRequests) {
   EXPECT_EQ(forward->replica, ReplicaId(0));
 }
 
+// A request that only one replica can take holds up nobody else.
+class RivalCoreHome : public RivalCoreTest {
+ protected:
+  void SetUp() override {
+    step_.Start(SmallFleet(2));
+    step_.Report(0, 0, 0.1, 0);
+    step_.Report(0, 1, 0.1, 0);
+  }
+  static RequestArrived Bound(uint64_t id, uint32_t home) {
+    RequestArrived request = Stepper::Request(id, 100, 1);
+    request.home = ReplicaId(home);
+    return request;
+  }
+};
+
+TEST_F(RivalCoreHome, WhoseHomeIsDownForGoodIsRefusedAtArrival) {
+  step_.At(1, ReplicaHealth{ReplicaId(0), Health::kDown});
+  EXPECT_EQ(ReasonOf(step_.At(7, Bound(1, 0))), Refusal::kNoReplica);
+  EXPECT_EQ(ReasonOf(step_.At(7, Bound(2, 9))), Refusal::kNoReplica) << "an unknown home";
+  EXPECT_EQ(ReasonOf(step_.At(7, Bound(3, 2))), Refusal::kNoReplica) << "it serves another model";
+  EXPECT_EQ(Only<Forward>(step_.At(7, Bound(4, 1)))->replica, ReplicaId(1));
+}
+
+TEST_F(RivalCoreHome, OthersPassOneWhoseHomeIsAwaited) {
+  step_.At(1, ReplicaHealth{ReplicaId(0), Health::kDown});
+  for (uint64_t id : {1, 2}) EXPECT_EQ(Only<Park>(step_.At(2, Bound(id, 0)))->reason, WaitReason::kNoReplicaUp);
+  const auto passed = Only<Forward>(step_.Arrive(3, 3, 100, 1));
+  ASSERT_TRUE(passed.has_value());
+  EXPECT_EQ(passed->replica, ReplicaId(1));
+
+  EXPECT_EQ(gate_.NextDeadline(), Instant::FromSeconds(6));
+  const std::vector<Action> refused = step_.At(6, TimerFired{});
+  ASSERT_EQ(refused.size(), 2u);
+  for (const Action& action : refused) EXPECT_EQ(std::get<Refuse>(action).reason, Refusal::kNoReplica);
+  EXPECT_EQ(step_.View().queued_requests, 0);
+  EXPECT_EQ(gate_.NextDeadline(), std::nullopt);
+}
+
+TEST_F(RivalCoreHome, AHomeThatReturnsInTimeServesItsRequests) {
+  step_.At(1, ReplicaHealth{ReplicaId(0), Health::kDown});
+  step_.At(2, Bound(1, 0));
+  const auto forward = Only<Forward>(step_.At(4, ReplicaHealth{ReplicaId(0), Health::kUp}));
+  ASSERT_TRUE(forward.has_value());
+  EXPECT_EQ(forward->replica, ReplicaId(0));
+}
+
+TEST_F(RivalCoreHome, TheOneBehindItTellsWhatItsModelWaitsFor) {
+  step_.At(1, ReplicaHealth{ReplicaId(0), Health::kDown});
+  step_.At(2, Bound(1, 0));
+  Close(2);
+  EXPECT_EQ(Only<Park>(step_.Arrive(3, 2, 100, 1))->reason, WaitReason::kMemory);
+  EXPECT_EQ(gate_.FindMemoryWaits(Instant::FromSeconds(3)).models, std::vector<ModelId>{ModelId(0)});
+}
+
 TEST_F(RivalCoreTest, ARequeuedRequestBeyondEveryContextStillFindsAReplica) {
   step_.Report(1, 0, 0.1, 0);
   ASSERT_TRUE(Only<Forward>(step_.Arrive(1, 1, 8000, 1)).has_value());

@@ -6,6 +6,11 @@
 #include "router/core/contract/vacancy.h"
 
 namespace penstock {
+namespace {
+
+bool IsOpen(const RivalBooks::Replica& replica) { return IsPlaceable(replica.health, replica.running > 0); }
+
+}  // namespace
 
 void RivalBooks::Configure(const Fleet& fleet) {
   fleet_ = fleet;
@@ -119,6 +124,7 @@ int64_t RivalBooks::Generated(const Live& live) const {
 }
 
 std::vector<ReplicaId> RivalBooks::Candidates(const RequestArrived& request, std::optional<ReplicaId> avoid) const {
+  if (request.home && !(Knows(*request.home) && IsOpen(replica(*request.home)))) return {};
   std::vector<ReplicaId> candidates = Placeable(request.model, SurePrompt(request.prompt, request.prompt_sigma));
   // A request that outgrew every replica after its arrival may go to any: its engine ends it at its limit.
   if (candidates.empty() && CheckFits(request)) candidates = Placeable(request.model, Tokens(0));
@@ -130,8 +136,7 @@ std::vector<ReplicaId> RivalBooks::Candidates(const RequestArrived& request, std
 std::vector<ReplicaId> RivalBooks::Placeable(ModelId model, Tokens length) const {
   std::vector<ReplicaId> found;
   for (const size_t i : ServersOf(model)) {
-    const bool open = IsPlaceable(replicas_[i].health, replicas_[i].running > 0);
-    if (open && length <= longest_[i]) found.emplace_back(static_cast<uint32_t>(i));
+    if (IsOpen(replicas_[i]) && length <= longest_[i]) found.emplace_back(static_cast<uint32_t>(i));
   }
   return found;
 }
@@ -142,9 +147,10 @@ std::optional<Refuse> RivalBooks::CheckFits(const RequestArrived& request) const
   return check.Finding();
 }
 
-Instant RivalBooks::OutageEnd(ModelId model) const {
+Instant RivalBooks::OutageEnd(ModelId model, std::optional<ReplicaId> home) const {
   Instant end = now_;
   for (const size_t i : ServersOf(model)) {
+    if (home && home->value() != i) continue;
     if (IsUp(replicas_[i].health)) return Instant::Never();
     if (IsAwaited(replicas_[i].down_since, now_)) end = std::max(end, replicas_[i].down_since + kOutageGrace);
   }

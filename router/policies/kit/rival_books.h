@@ -77,9 +77,9 @@ class RivalBooks {
   std::vector<ReplicaId> Candidates(const RequestArrived& request, std::optional<ReplicaId> avoid) const;
   // The refusal of a request that no replica can ever hold. O(servers of the model).
   std::optional<Refuse> CheckFits(const RequestArrived& request) const;
-  // The instant at which requests stop waiting for a replica of the model; Never while one is up. O(servers of the
-  // model).
-  Instant OutageEnd(ModelId model) const;
+  // The instant at which requests stop waiting for a replica of the model; Never while one is up. With `home`, for this
+  // replica only. O(servers of the model).
+  Instant OutageEnd(ModelId model, std::optional<ReplicaId> home = std::nullopt) const;
 
   // Adds the pools of the models that wait for memory: what neither prompts nor the newest report take. O(replicas).
   void ShowUnused(MemoryWaits& waits) const;

@@ -47,7 +47,10 @@ std::optional<Instant> RivalCore::NextDeadline() const {
   const auto expiry = queue_.FirstExpiry();
   if (!expiry) return std::nullopt;
   Instant next = expiry->first;
-  for (ModelId model : queue_.Models()) next = std::min(next, books_.OutageEnd(model));
+  for (ModelId model : queue_.Models()) {
+    next = std::min(next, books_.OutageEnd(model));
+    for (const auto& [home, first] : queue_.Homes(model)) next = std::min(next, books_.OutageEnd(model, home));
+  }
   return next;
 }
 
@@ -169,11 +172,8 @@ void RivalCore::Settle(Actions& actions) {
   const Instant now = books_.now();
   ExpireBefore(now, actions);
   for (ModelId model : queue_.Models()) {
-    if (books_.OutageEnd(model) <= now) {
-      RefuseLane(model, actions);
-    } else {
-      PumpLane(model, actions);
-    }
+    RefuseLost(model, actions);
+    PumpLane(model, actions);
   }
   ExpireBefore(now + Duration::Nanoseconds(1), actions);
 }
@@ -186,24 +186,39 @@ void RivalCore::ExpireBefore(Instant limit, Actions& actions) {
   }
 }
 
-void RivalCore::RefuseLane(ModelId model, Actions& actions) {
-  while (const Waiting* head = queue_.First(model)) {
-    const RequestId request = head->request.request;
+void RivalCore::RefuseLost(ModelId model, Actions& actions) {
+  const auto refuse = [&](RequestId request) {
     actions.push_back(NoReplicaRefusal(request));
     queue_.Remove(request);
+  };
+  if (books_.OutageEnd(model) <= books_.now()) {
+    while (const Waiting* head = queue_.First(model)) refuse(head->request.request);
+  }
+  bool more = true;
+  while (std::exchange(more, false)) {
+    for (const auto& [home, first] : queue_.Homes(model)) {
+      if (books_.OutageEnd(model, home) > books_.now()) continue;
+      refuse(first);
+      more = true;
+    }
   }
 }
 
 void RivalCore::PumpLane(ModelId model, Actions& actions) {
-  while (Waiting* head = queue_.First(model)) {
-    const std::vector<ReplicaId> candidates = books_.Candidates(head->request, head->avoid);
+  Waiting* next = queue_.First(model);
+  while (next != nullptr) {
+    Waiting& head = *next;
+    next = queue_.Behind(head);
+    const std::vector<ReplicaId> candidates = books_.Candidates(head.request, head.avoid);
     const RivalRule::Choice choice =
-        candidates.empty() ? RivalRule::Choice(WaitReason::kNoReplicaUp) : rule_->Choose(head->request, candidates);
+        candidates.empty() ? RivalRule::Choice(WaitReason::kNoReplicaUp) : rule_->Choose(head.request, candidates);
     if (const WaitReason* reason = std::get_if<WaitReason>(&choice)) {
-      head->reason = *reason;
+      head.reason = *reason;
+      // Others need not wait for its home.
+      if (candidates.empty() && head.request.home) continue;
       return;
     }
-    Dispatch(queue_.Remove(head->request.request), std::get<ReplicaId>(choice), actions);
+    Dispatch(queue_.Remove(head.request.request), std::get<ReplicaId>(choice), actions);
   }
 }
 
@@ -231,7 +246,7 @@ void RivalCore::EndLease(RequestId request, const RequestClosed* closed) {
 std::optional<Refuse> RivalCore::RefusalAtArrival(const RequestArrived& request) const {
   if (draining_) return ShutdownRefusal(request.request);
   if (const std::optional<Refuse> refusal = books_.CheckFits(request)) return refusal;
-  if (books_.OutageEnd(request.model) > books_.now()) return std::nullopt;
+  if (books_.OutageEnd(request.model, request.home) > books_.now()) return std::nullopt;
   return NoReplicaRefusal(request.request);
 }
 

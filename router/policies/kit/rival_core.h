@@ -1,15 +1,17 @@
 // The decision core of every rival: one queue per model, refusals, and a rule that chooses replicas.
 //
 // Requests of a model wait in the order of the rule, then first come first served; the head blocks the requests behind
-// it. The checks of router/core/contract/admission_checks.h refuse requests as under PenstockCore: unknown model,
-// prompt that can never fit, full queue, model down, shutdown. RivalCore also refuses a waiting request after the queue
-// time of its class. Where the rule refuses late requests and the class allows it, RivalCore compares now - arrival +
-// dispatch delay + d*prompt + a with the TTFT goal. It refuses a request when the sum exceeds the goal on the fastest
-// replica of its model. Requests that even an idle fleet could not serve within the goal are exempt. Memory is not
-// forecast: a lease promises and holds the memory of the prompt, for the views only.
+// it. A request that only one replica can take blocks nobody while this home takes no request at all. It is refused
+// once this home is down for good. The checks of router/core/contract/admission_checks.h refuse requests as under
+// PenstockCore: unknown model, prompt that can never fit, full queue, model down, shutdown. RivalCore also refuses a
+// waiting request after the queue time of its class. Where the rule refuses late requests and the class allows it,
+// RivalCore compares now - arrival + dispatch delay + d*prompt + a with the TTFT goal. It refuses a request when the
+// sum exceeds the goal on the fastest replica of its model. Requests that even an idle fleet could not serve within the
+// goal are exempt. Memory is not forecast: a lease promises and holds the memory of the prompt, for the views only.
 //
 // Contract: AdmissionCore; one caller at a time, deterministic. An event costs O(log waiting) and one Choose() per
-// model with waiting requests. Token events cost O(log waiting) unless the rule retries on them.
+// model with waiting requests, and O(1) per waiting request whose home takes none. Token events cost O(log waiting)
+// unless the rule retries on them.
 #ifndef PENSTOCK_ROUTER_POLICIES_KIT_RIVAL_CORE_H_
 #define PENSTOCK_ROUTER_POLICIES_KIT_RIVAL_CORE_H_
 
@@ -56,7 +58,8 @@ class RivalCore : public AdmissionCore, public FollowingCore {
   // Refuses expired requests and forwards placeable ones, in that order. Then refuses the requests that expire now.
   void Settle(Actions& actions);
   void ExpireBefore(Instant limit, Actions& actions);
-  void RefuseLane(ModelId model, Actions& actions);
+  // Refuses the requests of the lane whose replicas, or whose home, are down for good.
+  void RefuseLost(ModelId model, Actions& actions);
   void PumpLane(ModelId model, Actions& actions);
   void Dispatch(const Waiting& waiting, ReplicaId replica, Actions& actions);
   void Enqueue(Waiting waiting);

@@ -19,6 +19,7 @@ void RivalQueue::Push(Waiting waiting) {
   Lane& lane = lanes_[waiting.request.model];
   lane.order.insert(LaneKeyOf(waiting));
   lane.by_class[waiting.request.service_class].insert(ArrivalOf(waiting));
+  if (waiting.request.home) lane.by_home[*waiting.request.home].insert(LaneKeyOf(waiting));
   expiry_.emplace(waiting.expires, request);
   bytes_ += waiting.request.body;
   waiting_.emplace(request, std::move(waiting));
@@ -32,6 +33,11 @@ RivalQueue::Waiting RivalQueue::Remove(RequestId request) {
   Lane& lane = lanes_[waiting.request.model];
   lane.order.erase(LaneKeyOf(waiting));
   lane.by_class[waiting.request.service_class].erase(ArrivalOf(waiting));
+  if (waiting.request.home) {
+    const auto home = lane.by_home.find(*waiting.request.home);
+    home->second.erase(LaneKeyOf(waiting));
+    if (home->second.empty()) lane.by_home.erase(home);
+  }
   expiry_.erase({waiting.expires, request});
   bytes_ -= waiting.request.body;
   return waiting;
@@ -63,6 +69,20 @@ RivalQueue::Waiting* RivalQueue::First(ModelId model) {
   return &waiting_.at(lane->second.order.begin()->second.second);
 }
 
+RivalQueue::Waiting* RivalQueue::Behind(const Waiting& waiting) {
+  const std::set<LaneKey>& order = lanes_.at(waiting.request.model).order;
+  const auto next = order.upper_bound(LaneKeyOf(waiting));
+  return next == order.end() ? nullptr : &waiting_.at(next->second.second);
+}
+
+std::vector<std::pair<ReplicaId, RequestId>> RivalQueue::Homes(ModelId model) const {
+  std::vector<std::pair<ReplicaId, RequestId>> homes;
+  const auto lane = lanes_.find(model);
+  if (lane == lanes_.end()) return homes;
+  for (const auto& [home, bound] : lane->second.by_home) homes.emplace_back(home, bound.begin()->second.second);
+  return homes;
+}
+
 std::vector<ModelId> RivalQueue::Models() const {
   std::vector<ModelId> models;
   for (const auto& [model, lane] : lanes_) {
@@ -74,8 +94,12 @@ std::vector<ModelId> RivalQueue::Models() const {
 std::vector<ModelId> RivalQueue::ModelsWaitingFor(WaitReason reason) const {
   std::vector<ModelId> models;
   for (const auto& [model, lane] : lanes_) {
-    if (lane.order.empty()) continue;
-    if (waiting_.at(lane.order.begin()->second.second).reason == reason) models.push_back(model);
+    const auto first = std::find_if(lane.order.begin(), lane.order.end(), [this](const LaneKey& key) {
+      const Waiting& waiting = waiting_.at(key.second.second);
+      return !waiting.request.home || waiting.reason != WaitReason::kNoReplicaUp;
+    });
+    if (first == lane.order.end()) continue;
+    if (waiting_.at(first->second.second).reason == reason) models.push_back(model);
   }
   return models;
 }

@@ -2,7 +2,8 @@
 //
 // A lane is in the order of the policy, then first come first served; its head blocks the requests behind it.
 // Invariant: a waiting request stands once in the lane of its model and once among the arrivals of its class. It stands
-// once among the expiries, and counts once in the sums. Owner: one RivalCore. Push and Remove cost O(log n).
+// once among the expiries, and counts once in the sums. One that is bound to a replica stands once among those of this
+// home. Owner: one RivalCore. Push and Remove cost O(log n).
 #ifndef PENSTOCK_ROUTER_POLICIES_KIT_RIVAL_QUEUE_H_
 #define PENSTOCK_ROUTER_POLICIES_KIT_RIVAL_QUEUE_H_
 
@@ -45,9 +46,13 @@ class RivalQueue {
   const Waiting* Find(RequestId request) const;
   // The head of a lane; null where none waits. The caller may change `reason` only.
   Waiting* First(ModelId model);
+  // The next one of its lane; null behind the last.
+  Waiting* Behind(const Waiting& waiting);
+  // The replicas that requests of the lane are bound to, in rising order, each with the first of these requests.
+  std::vector<std::pair<ReplicaId, RequestId>> Homes(ModelId model) const;
   // The models with waiting requests, in rising order.
   std::vector<ModelId> Models() const;
-  // The models whose head waits for this reason, in rising order.
+  // The models whose first request waits for this reason, in rising order. One that only its home holds back is none.
   std::vector<ModelId> ModelsWaitingFor(WaitReason reason) const;
   std::optional<std::pair<Instant, RequestId>> FirstExpiry() const;
   // The requests of its model and class beside this one.
@@ -69,6 +74,7 @@ class RivalQueue {
   struct Lane {
     std::set<LaneKey> order;
     std::map<ClassId, std::set<ArrivalKey>> by_class;
+    std::map<ReplicaId, std::set<LaneKey>> by_home;  // Requests that are bound to one.
   };
   static ArrivalKey ArrivalOf(const Waiting& waiting) { return {waiting.arrived, waiting.request.request}; }
   static LaneKey LaneKeyOf(const Waiting& waiting) { return {waiting.order, ArrivalOf(waiting)}; }
