@@ -6,6 +6,7 @@
 #ifndef PENSTOCK_BASE_UNITS_H_
 #define PENSTOCK_BASE_UNITS_H_
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <limits>
@@ -79,7 +80,13 @@ class Duration {
   constexpr Duration& operator+=(Duration d) { return ns_ += d.ns_, *this; }
   friend constexpr Duration operator+(Duration a, Duration b) { return Duration(a.ns_ + b.ns_); }
   friend constexpr Duration operator-(Duration a, Duration b) { return Duration(a.ns_ - b.ns_); }
-  friend constexpr Duration operator*(Duration a, int64_t k) { return Duration(a.ns_ * k); }
+  // Saturates at Infinite(): the longest promise per token times the longest answer is no int64_t.
+  friend constexpr Duration operator*(Duration a, int64_t k) {
+    const int64_t most = Infinite().ns_;
+    int64_t product = 0;
+    if (__builtin_mul_overflow(a.ns_, k, &product)) product = (a.ns_ < 0) == (k < 0) ? most : -most;
+    return Duration(std::clamp(product, -most, most));
+  }
 
  private:
   constexpr explicit Duration(int64_t ns) : ns_(ns) {}

@@ -49,6 +49,14 @@ class WorkBookTest : public ::testing::Test {
   WorkBook book_{accounts_};
 };
 
+TEST_F(WorkBookTest, ALongAnswerOfTheLongestPromiseIsNotLateAtOnce) {
+  fleet_.classes[0].tpot = Duration::Seconds(30 * 86'400.0);
+  Tell(0, FleetChanged{fleet_});
+  Arrive(1, 1, /*observed=*/false, /*max_output=*/5000);
+  book_.Sample({}, {}, At(3));
+  EXPECT_DOUBLE_EQ(Seconds(GpuState::kProductive, 4), 3) << "5,000 tokens of 30 days each are due in 400 years";
+}
+
 TEST_F(WorkBookTest, ARequestIsProductiveFromItsForwardToItsEnd) {
   Arrive(1);
   Tell(1.5, FirstToken{RequestId(1)});
