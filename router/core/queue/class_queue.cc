@@ -10,6 +10,8 @@ namespace {
 constexpr double kCreditBeyondHead = 2048;
 // A burst is shorter, a lasting load longer. On bench/scenarios/jobs.yaml, 20 s are as good.
 constexpr double kDebtSeconds = 10;
+// Arrivals that are looked at for one that is neither parked nor best effort.
+constexpr int64_t kMostLookedAt = 200;
 
 }  // namespace
 
@@ -49,8 +51,14 @@ void ClassQueue::Erase(RequestState* request) {
 
 RequestState* ClassQueue::Starved(Instant now) const {
   if (waiting.empty()) return nullptr;
-  RequestState* oldest = *arrivals.begin();
-  if (oldest->waiting.parked || oldest->waiting.best_effort) oldest = waiting.First();
+  RequestState* oldest = waiting.First();
+  int64_t looked_at = 0;
+  for (RequestState* request : arrivals) {
+    if (++looked_at > kMostLookedAt) break;
+    if (request->waiting.parked || request->waiting.best_effort) continue;
+    oldest = request;
+    break;
+  }
   return now - oldest->waiting.since >= promote_after ? oldest : nullptr;
 }
 

@@ -41,7 +41,8 @@ struct ClassQueue {
   void Pay(double tokens, Instant now);
   // Credit saved for nobody is lost; a debt stays.
   void LoseCredit() { credit = std::min(credit, 0.0); }
-  // The ordinary request that has waited longest for promotion, where that is due; null: none.
+  // The ordinary request that arrived first, where its promotion is due; null: none. Where it stands behind too many
+  // others, the first of the order. O(1) as a rule.
   RequestState* Starved(Instant now) const;
 
   FairOrder waiting;

@@ -109,6 +109,27 @@ TEST_F(LaneTest, AClassEarnsTheShareThatItIsGuaranteed) {
   EXPECT_EQ(Candidates().front(), low) << "half of 398 tokens is more than its 100";
 }
 
+TEST_F(LaneTest, AnOldRequestIsPromotedThoughOlderOnesAreParkedOrServedByBestEffort) {
+  std::vector<ClassSpec> classes(3);
+  classes[2].promote_after = Duration::Seconds(10);
+  lane_.Configure(classes, false);
+  for (const bool parked : {true, false}) {
+    RequestState* older = Push(1, 2);
+    lane_.Remove(older);
+    (parked ? older->waiting.parked : older->waiting.best_effort) = true;
+    lane_.Push(older);
+  }
+  RequestState* old = Push(5, 2);
+  old->waiting.since = kLaneStart;
+  RequestState* young = Push(4, 2);
+  young->waiting.since = kLaneStart + Duration::Seconds(20);
+  RequestState* high = Push(1, 0);
+  const std::vector<RequestState*> found = Candidates(Duration::Seconds(25));
+  ASSERT_GE(found.size(), 2u);
+  EXPECT_EQ(found[0], old) << "the first of the order is younger";
+  EXPECT_EQ(found[1], high);
+}
+
 class LaneOfEvictableClass : public LaneTest {
  protected:
   LaneOfEvictableClass() {
