@@ -67,7 +67,9 @@ bool Pump::Place(RequestState* request, Instant now, std::vector<Action>& action
   const std::vector<size_t>& rows = rooms_.placement.without_rows();
   if (std::find(rows.begin(), rows.end(), *room) == rows.end()) return false;
   request->waiting.ForgetTries();
-  return TrySend(request, now, actions);
+  if (TrySend(request, now, actions)) return true;
+  if (!rooms_.placement.TriedEverywhere(*request)) work.SetUnfinished(model, true);
+  return false;
 }
 
 size_t Pump::TryLane(ModelId model, Instant now, std::vector<Action>& actions) {

@@ -156,6 +156,26 @@ TEST_F(PumpTest, AfterAPumpNothingIsListedAsOpened) {
   EXPECT_FALSE(test_.rooms.work.Unfinished(kChat));
 }
 
+TEST_F(PumpTest, AfterAnEvictionForRowsATryThatTheEventCannotPayForGoesOnInTheNext) {
+  FleetOptions options = Pool(100'000);
+  options.max_sequences = 1;
+  Begin(options);
+  test_.Start(test_.New(100, 100, ClassId(2)));
+  test_.Wait(Duration::Milliseconds(1));
+  test_.Waiting(1, 10);
+  test_.rooms.work.ClearOpened();
+  recalls_.StartEvent(test_.now);
+  eviction_.StartEvent();
+  test_.rooms.work.StartEvent();
+  test_.rooms.work.Charge(kTriesPerEvent - 1);
+  test_.rooms.work.SetUnfinished(kChat, true);
+  std::vector<Action> evicted;
+  pump_.PumpOpened(test_.now, evicted);
+  ASSERT_NE(Only<Abort>(evicted), nullptr) << Text(evicted);
+  EXPECT_LE(pump_.NextDue(test_.now), test_.now);
+  EXPECT_NE(Only<Forward>(PumpOpened()), nullptr);
+}
+
 // Forty replicas are a large fleet: an event pays for a part of the searches only.
 class LargePumpTest : public AdmissionTest {
  protected:
