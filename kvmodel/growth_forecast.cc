@@ -22,6 +22,9 @@ constexpr double kOldest = 2;
 constexpr double kLeastLiving = 0.2;
 constexpr double kMostLiving = 2;
 
+// The squares of a member that left, over those of the others. Below it, rounding moves no bound by a thousandth.
+constexpr double kHides = 1e6;
+
 // A floor is lowered by this against rounding.
 constexpr double kExact = 1 - 1e-9;
 
@@ -99,14 +102,19 @@ inline void PoolGrowth::CountShortfall(const GrowthVector& removed) {
   shortfalls_ += present - removed.mean[0] < -kRounding * present ? 1 : 0;
 }
 
-void PoolGrowth::Remove(const GrowthVector& contribution, Instant made) {
+void PoolGrowth::BeginAnew() {
+  mean_.fill(0);
+  variance_.fill(0);
+  rate_ = most_rate_ = made_sum_ = 0;
+  members_ = 0;
+}
+
+bool PoolGrowth::Remove(const GrowthVector& contribution, Instant made) {
   assert(members_ > 0);
   if (--members_ == 0) {
     // Rounding must not outlive the members.
-    mean_.fill(0);
-    variance_.fill(0);
-    rate_ = most_rate_ = made_sum_ = 0;
-    return;
+    BeginAnew();
+    return false;
   }
   CountShortfall(contribution);
   for (int i = 0; i < kHorizons; ++i) {
@@ -116,6 +124,9 @@ void PoolGrowth::Remove(const GrowthVector& contribution, Instant made) {
   rate_ -= contribution.rate;
   most_rate_ -= contribution.most_rate;
   made_sum_ -= made.seconds();
+  const double removed = *std::max_element(contribution.variance.begin(), contribution.variance.end());
+  const double left = *std::max_element(variance_.begin(), variance_.end());
+  return removed > kHides * std::max(left, mean_[0] * mean_[0]);
 }
 
 void PoolGrowth::Replace(const GrowthVector& before, Instant made_before, const GrowthVector& after, Instant made) {

@@ -89,7 +89,11 @@ struct PoolPeak {
 class PoolGrowth {
  public:
   void Add(const GrowthVector& contribution, Instant made);
-  void Remove(const GrowthVector& contribution, Instant made);
+  // True: the contribution was so large beside what is left that its rounding hides the others' variance. The sums are
+  // to be made anew: BeginAnew, then Add for each member.
+  bool Remove(const GrowthVector& contribution, Instant made);
+  // Forgets the members. The memory that they share stays.
+  void BeginAnew();
   // The memory that members share changes by so much.
   void AddShared(double change) { shared_ += change; }
   // Remove and Add in one pass: half the loads and stores.

@@ -171,6 +171,33 @@ TEST(PoolGrowth, TheRoundingOfALargeMemberThatLeftIsNoDisagreement) {
   EXPECT_GT(pool.Disagreement(recounted, 1e9), 0.1) << "a member too many is one at any size";
 }
 
+TEST(PoolGrowth, OnlyAMemberThatHidesTheOthersAsksForARecount) {
+  const SurvivalCurve curve = Halving();
+  const auto uncertain = [&curve](double prompt) {
+    GrowthMember member = MemberOf(prompt, 20, 100'000);
+    member.curve = &curve;
+    member.prompt_sigma = 0.3;
+    return ContributionOf(member);
+  };
+  PoolGrowth pool;
+  const GrowthVector small = uncertain(100);
+  pool.Add(small, kStart);
+  for (const double prompt : {100.0, 10'000.0}) {
+    pool.Add(uncertain(prompt), kStart);
+    EXPECT_FALSE(pool.Remove(uncertain(prompt), kStart)) << prompt;
+  }
+  const GrowthVector huge = uncertain(2'147'483'648.0);
+  pool.Add(huge, kStart);
+  EXPECT_TRUE(pool.Remove(huge, kStart));
+  pool.BeginAnew();
+  EXPECT_EQ(pool.members(), 0);
+  pool.Add(small, kStart);
+  PoolGrowth alone;
+  alone.Add(small, kStart);
+  EXPECT_EQ(pool.Peak(2, kStart), alone.Peak(2, kStart));
+  EXPECT_FALSE(pool.Remove(small, kStart)) << "nothing is left to be hidden";
+}
+
 TEST(PoolGrowth, BoundAtAHorizonNeverPassesThePeak) {
   const SurvivalCurve curve = Halving();
   PoolGrowth pool;

@@ -157,6 +157,22 @@ void FleetState::Report(const EngineReport& event) {
   }
 }
 
+void LeavePools(FleetState& fleet, const RequestState& request) {
+  for (const PoolMembership& in : request.pools) {
+    if (!fleet.pool(in.pool).Leave(in.member)) continue;
+    std::vector<const Membership*> members;
+    for (const ReplicaState& replica : fleet.replicas()) {
+      for (const RequestState* other : replica.requests()) {
+        if (other == &request) continue;
+        for (const PoolMembership& its : other->pools) {
+          if (its.pool == in.pool) members.push_back(&its.member);
+        }
+      }
+    }
+    fleet.pool(in.pool).Recount(members);
+  }
+}
+
 void ReportCache(FleetState& fleet, const CacheReport& event) {
   if (!fleet.Knows(event.replica)) return;
   ReplicaState& replica = fleet.replica(event.replica);

@@ -81,6 +81,10 @@ class FleetState {
   size_t next_tick_ = 0;  // Pool whose risk is looked at next.
 };
 
+// The request, which its replica still lists, leaves its pools. O(pools x horizons); O(running requests) where it hid
+// the others of a pool.
+void LeavePools(FleetState& fleet, const RequestState& request);
+
 // Takes an engine's word about its cache. Void while it is down or asleep: it has none then.
 void ReportCache(FleetState& fleet, const CacheReport& event);
 

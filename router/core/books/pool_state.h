@@ -148,11 +148,18 @@ class PoolState {
     member.contribution = contribution;
     member.made = now;
   }
-  void Leave(const Membership& member) {
-    growth_.Remove(member.contribution, member.made);
+  // True: the member was so large that the forecast is to be recounted (PoolGrowth::Remove).
+  bool Leave(const Membership& member) {
+    const bool hides = growth_.Remove(member.contribution, member.made);
     if (member.yields) yielding_.Change(-member.contribution.mean[0]);
     lending_.Leave(member.lending);
     Count(-member.contribution.mean[0], member.epoch);
+    return hides;
+  }
+  // The forecast becomes the sum of these, which are all members. O(members).
+  void Recount(const std::vector<const Membership*>& members) {
+    growth_.BeginAnew();
+    for (const Membership* member : members) growth_.Add(member->contribution, member->made);
   }
   // The memory that members share changes. It goes from or to a member that joined at epoch `joined`.
   void AddShared(double change, uint64_t joined) {

@@ -236,7 +236,7 @@ void RunningRequests::Refresh(RequestState* request, ReplicaState& replica, cons
 }
 
 void RunningRequests::Leave(RequestState* request, Instant now) {
-  for (const PoolMembership& in : request->pools) fleet_.pool(in.pool).Leave(in.member);
+  LeavePools(fleet_, *request);
   ReplicaState& replica = fleet_.replica(request->running.replica);
   LimitCache(replica, request);
   EndStorage(request);

@@ -78,6 +78,26 @@ TEST(FleetState, ReportsOfReplicasThatShareAPoolAreAddedUp) {
   EXPECT_EQ(test.rooms.fleet.ledger().balance(PoolId(0)).reported, Amount(50'000));
 }
 
+TEST(FleetState, AHugeMemberThatLeftHidesNobodyOfItsPool) {
+  TestRooms test(Two(false, true));
+  const auto start = [&test](uint64_t id, int64_t prompt, uint32_t replica) {
+    RequestArrived arrived;
+    arrived.request = RequestId(id);
+    arrived.service_class = ClassId(1);
+    arrived.prompt = Tokens(prompt);
+    arrived.prompt_sigma = 0.3;
+    return test.Start(test.New(arrived), replica);
+  };
+  start(1, 100, 0);
+  start(2, 100, 1);
+  const PoolGrowth& growth = test.rooms.fleet.pool(PoolId(0)).growth();
+  const double variance = growth.VarianceAt(0, test.now);
+  test.rooms.running.Leave(start(3, int64_t{1} << 31, 1), test.now);
+  EXPECT_EQ(growth.members(), 2);
+  EXPECT_NEAR(growth.VarianceAt(0, test.now), variance, 1e-6 * variance);
+  EXPECT_EQ(growth.shortfalls(), 0);
+}
+
 TEST(FleetState, ForeignUseOfASharedPoolIsTheSameWhoeverReportsLast) {
   TestRooms test(Two(false, true));
   test.Running(1, 1000, 0);
