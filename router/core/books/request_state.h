@@ -25,6 +25,7 @@
 #include "router/core/contract/action.h"
 #include "router/core/contract/event.h"
 #include "router/core/sessions/session_book.h"
+#include "router/core/tenants/tenant_charge.h"
 
 namespace penstock {
 
@@ -106,7 +107,7 @@ struct WaitState {
 // The service that a request takes from the share of its tenant.
 struct ServiceState {
   double expected = 0;      // Forecast as of its arrival, in the unit of the fleet's fairness.
-  double charged = 0;       // Over the weight of its tenant; meaningful while `paid`.
+  TenantCharge charged;     // Meaningful while `paid`.
   uint32_t books = 0;       // The books that it was charged in.
   bool paid = false;        // It was dispatched, and its charge stands until it ends.
   bool queued = false;      // It stood in the queue since its arrival or its last try.

@@ -140,36 +140,38 @@ void ServiceLedger::ClearHead(TenantId tenant) {
   Rest(account);
 }
 
-double ServiceLedger::Charge(TenantId tenant, double service, bool queued, Instant now) {
+TenantCharge ServiceLedger::Charge(TenantId tenant, double service, bool queued, Instant now) {
   now_ = std::max(now_, now);
   const double counter = CounterOf(tenant, service);
   TenantAccount& account = Open(tenant);
   if (account.waits) Unplace(account);
   if (!queued) account.counter = counter;
   if (waiting_.empty()) level_ = std::max(level_, account.counter);
-  const double charge = service / account.weight;
-  account.counter = std::min(account.counter + charge, promised_ + MostOwed(spec_));
+  TenantCharge charge{service / account.weight, account.counter};
+  account.counter = std::min(account.counter + charge.running, promised_ + MostOwed(spec_));
+  charge.moved = account.counter - charge.moved;
   account.stamp = ++clock_;
   account.served_at = now_;
   account.known = true;
   ++account.open;
   ++open_;
-  running_ += charge;
+  running_ += charge.running;
   terms_->Count(tenant, service);
   if (account.waits) Place(account);
   Promise(account, service);
   return charge;
 }
 
-void ServiceLedger::Settle(TenantId tenant, double charged, double used, Instant now) {
+void ServiceLedger::Settle(TenantId tenant, const TenantCharge& charged, double used, Instant now) {
   now_ = std::max(now_, now);
   TenantAccount& account = *accounts_.at(tenant);
   if (account.waits) Unplace(account);
-  account.counter += used / account.weight - charged;
+  // The ledger does not give back the part that the bound cut off.
+  account.counter = std::min(account.counter + used / account.weight - charged.moved, promised_ + MostOwed(spec_));
   --account.open;
   --open_;
-  running_ = open_ == 0 ? 0 : running_ - charged;
-  terms_->Count(tenant, used - charged * account.weight);
+  running_ = open_ == 0 ? 0 : running_ - charged.running;
+  terms_->Count(tenant, used - charged.running * account.weight);
   if (account.waits) Place(account);
   Rest(account);
 }

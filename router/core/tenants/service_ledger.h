@@ -31,6 +31,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "router/core/tenants/fair_terms.h"
+#include "router/core/tenants/tenant_charge.h"
 
 namespace penstock {
 
@@ -86,11 +87,10 @@ class ServiceLedger {
   void SetHead(TenantId tenant, const TenantHead& head);
   // No request of the tenant waits any more.
   void ClearHead(TenantId tenant);
-  // A request of the tenant is dispatched. A tenant of which none was `queued` is lifted first. Returns the charge over
-  // the tenant's weight.
-  double Charge(TenantId tenant, double service, bool queued, Instant now);
+  // A request of the tenant is dispatched. A tenant of which none was `queued` is lifted first.
+  TenantCharge Charge(TenantId tenant, double service, bool queued, Instant now);
   // A charged request ended after so much service. Requires the books of its charge.
-  void Settle(TenantId tenant, double charged, double used, Instant now);
+  void Settle(TenantId tenant, const TenantCharge& charged, double used, Instant now);
 
   // The counter with which a request of this expected charge waits. A tenant of which none waits returns at most one
   // request away from the floor, and a new tenant not below it.

@@ -28,7 +28,7 @@ class ServiceLedgerTest : public ::testing::Test {
   void Wait(uint64_t tenant, double place_s = 1) {
     ledger_.SetHead(TenantId(tenant), {Instant::FromSeconds(place_s), ++sequence_, false, 50});
   }
-  double Charge(uint64_t tenant, double service, double at_s = 0) {
+  TenantCharge Charge(uint64_t tenant, double service, double at_s = 0) {
     return ledger_.Charge(TenantId(tenant), service, true, kLedgerStart + Duration::Seconds(at_s));
   }
   uint64_t First() const { return (*ledger_.waiting().begin())->tenant.value(); }
@@ -42,7 +42,7 @@ TEST_F(ServiceLedgerTest, TheLeastServedForItsWeightIsFirst) {
   Configure(FairnessMode::kWeighted, {Weighted(1, 3)});
   Wait(1);
   Wait(2);
-  EXPECT_EQ(Charge(1, 300), 100);
+  EXPECT_EQ(Charge(1, 300).running, 100);
   EXPECT_EQ(First(), 2u);
   Charge(2, 99);
   EXPECT_EQ(First(), 2u) << "99 for weight 1 is less than 300 for weight 3";
@@ -87,12 +87,12 @@ TEST_F(ServiceLedgerTest, ATenantReturnsToAnEmptyQueueAtTheCounterServedLast) {
 TEST_F(ServiceLedgerTest, AnEndCorrectsTheChargeToItsUse) {
   Configure(FairnessMode::kWeighted, {Weighted(1, 2)});
   Wait(1);
-  const double charged = Charge(1, 1000);
+  const TenantCharge charged = Charge(1, 1000);
   ledger_.Settle(TenantId(1), charged, 400, kLedgerStart);
   EXPECT_EQ(ledger_.Find(TenantId(1))->counter, 200);
   EXPECT_EQ(terms_.ServiceOf(TenantId(1)), 400);
   EXPECT_EQ(ledger_.running(), 0);
-  const double refused = Charge(1, 1000);
+  const TenantCharge refused = Charge(1, 1000);
   ledger_.Settle(TenantId(1), refused, 0, kLedgerStart);
   EXPECT_EQ(ledger_.Find(TenantId(1))->counter, 200) << "a request that used nothing costs nothing";
   EXPECT_TRUE(ledger_.SumsHold());
@@ -100,7 +100,7 @@ TEST_F(ServiceLedgerTest, AnEndCorrectsTheChargeToItsUse) {
 
 TEST_F(ServiceLedgerTest, ATenantSeenOnceIsForgottenAfterAMinute) {
   Wait(1);
-  const double charged = Charge(1, 1000);
+  const TenantCharge charged = Charge(1, 1000);
   ledger_.ClearHead(TenantId(1));
   ledger_.Settle(TenantId(1), charged, 1000, kLedgerStart);
   Wait(2);
@@ -154,6 +154,30 @@ TEST_F(ServiceLedgerTest, LeadsForgivesWhatDensityGave) {
   Wait(1);
   for (int i = 0; i < 100; ++i) Charge(1, 1000);
   EXPECT_LE(ledger_.Find(TenantId(1))->counter, ledger_.promised() + FairTerms::kMostOwed);
+}
+
+// Others would have to wait for what a tenant never owed.
+TEST_F(ServiceLedgerTest, AnEndGivesBackOnlyWhatItsChargeTook) {
+  Configure(FairnessMode::kLeads);
+  Wait(1);
+  Wait(2);
+  std::vector<TenantCharge> charges;
+  for (int i = 0; i < 100; ++i) charges.push_back(Charge(1, 5000));
+  const auto bound = [this] { return ledger_.promised() + FairTerms::kMostOwed; };
+  EXPECT_LE(ledger_.Find(TenantId(1))->counter, bound());
+  const double before = ledger_.Find(TenantId(1))->counter;
+  EXPECT_EQ(ledger_.running(), 500'000) << "the engines have all of them";
+  // The clients of half of them leave before an engine did anything.
+  for (size_t i = 0; i < charges.size(); ++i) {
+    ledger_.Settle(TenantId(1), charges[i], i % 2 == 0 ? 0 : 5000, kLedgerStart);
+    EXPECT_LE(ledger_.Find(TenantId(1))->counter, bound());
+  }
+  double moved = 0;
+  for (const TenantCharge& charge : charges) moved += charge.moved;
+  EXPECT_GE(ledger_.Find(TenantId(1))->counter, before - moved) << "its counter never fell below where it began";
+  EXPECT_GE(ledger_.Find(TenantId(1))->counter, ledger_.promised()) << "half of them are more than its promise";
+  EXPECT_EQ(terms_.ServiceOf(TenantId(1)), 0) << "it is not configured";
+  EXPECT_TRUE(ledger_.SumsHold());
 }
 
 TEST_F(ServiceLedgerTest, AnotherFairnessBeginsNewBooks) {
