@@ -147,7 +147,7 @@ TenantCharge ServiceLedger::Charge(TenantId tenant, double service, bool queued,
   if (account.waits) Unplace(account);
   if (!queued) account.counter = counter;
   if (waiting_.empty()) level_ = std::max(level_, account.counter);
-  TenantCharge charge{service / account.weight, account.counter};
+  TenantCharge charge{service, service / account.weight, account.counter};
   account.counter = std::min(account.counter + charge.running, promised_ + MostOwed(spec_));
   charge.moved = account.counter - charge.moved;
   account.stamp = ++clock_;
@@ -171,7 +171,7 @@ void ServiceLedger::Settle(TenantId tenant, const TenantCharge& charged, double 
   --account.open;
   --open_;
   running_ = open_ == 0 ? 0 : running_ - charged.running;
-  terms_->Count(tenant, used - charged.running * account.weight);
+  terms_->Count(tenant, used - charged.service);
   if (account.waits) Place(account);
   Rest(account);
 }

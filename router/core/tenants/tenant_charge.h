@@ -8,6 +8,7 @@
 namespace penstock {
 
 struct TenantCharge {
+  double service = 0;  // In the unit of the fleet's fairness.
   double running = 0;  // Over the weight of the tenant.
   double moved = 0;    // The counter of the tenant rose by so much: its bound may have cut the rest off.
 };

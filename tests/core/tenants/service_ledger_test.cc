@@ -180,6 +180,16 @@ TEST_F(ServiceLedgerTest, AnEndGivesBackOnlyWhatItsChargeTook) {
   EXPECT_TRUE(ledger_.SumsHold());
 }
 
+TEST_F(ServiceLedgerTest, AChargeIsSettledAtItsServiceThoughTheWeightChangedSince) {
+  Configure(FairnessMode::kWeighted, {Weighted(1, 1)});
+  Wait(1);
+  const TenantCharge charged = Charge(1, 5000);
+  Configure(FairnessMode::kWeighted, {Weighted(1, 1000)});
+  ledger_.Settle(TenantId(1), charged, 5000, kLedgerStart);
+  EXPECT_EQ(terms_.ServiceOf(TenantId(1)), 5000);
+  EXPECT_EQ(ledger_.Find(TenantId(1))->counter, 5);
+}
+
 TEST_F(ServiceLedgerTest, AnotherFairnessBeginsNewBooks) {
   Wait(1);
   const uint32_t books = ledger_.books();
