@@ -12,6 +12,8 @@ namespace {
 constexpr int kHeadsAsked = 16;
 // Of the idle tenants, by each change: more than can become idle by one.
 constexpr int kForgottenAtOnce = 2;
+// The part of the largest charge that rounding may take the sum of charges below zero.
+constexpr double kRounding = 1e-6;
 constexpr double kNoBound = std::numeric_limits<double>::infinity();
 
 double MostOwed(const FairnessSpec& spec) {
@@ -27,7 +29,7 @@ void ServiceLedger::Configure() {
     fulfilled_.clear();
     idle_.clear();
     accounts_.clear();
-    level_ = running_ = weights_ = promised_ = 0;
+    level_ = running_ = largest_ = weights_ = promised_ = 0;
     open_ = 0;
     ++books_;
     spec_ = terms_->spec();
@@ -156,6 +158,7 @@ TenantCharge ServiceLedger::Charge(TenantId tenant, double service, bool queued,
   ++account.open;
   ++open_;
   running_ += charge.running;
+  largest_ = std::max(largest_, charge.running);
   terms_->Count(tenant, service);
   if (account.waits) Place(account);
   Promise(account, service);
@@ -171,6 +174,7 @@ void ServiceLedger::Settle(TenantId tenant, const TenantCharge& charged, double 
   --account.open;
   --open_;
   running_ = open_ == 0 ? 0 : running_ - charged.running;
+  if (open_ == 0) largest_ = 0;
   terms_->Count(tenant, used - charged.service);
   if (account.waits) Place(account);
   Rest(account);
@@ -198,7 +202,7 @@ bool ServiceLedger::SumsHold() const {
     waiting += account->waits ? 1 : 0;
     idle += !account->waits && account->open == 0 ? 1 : 0;
   }
-  return open == open_ && waiting == waiting_.size() && idle == idle_.size() && running_ >= -1;
+  return open == open_ && waiting == waiting_.size() && idle == idle_.size() && running_ >= -kRounding * largest_;
 }
 
 }  // namespace penstock

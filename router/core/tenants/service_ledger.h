@@ -116,8 +116,8 @@ class ServiceLedger {
   const Waiting& waiting() const { return waiting_; }
   // That of the newest charge; those to come are higher.
   uint64_t Stamp() const { return clock_; }
-  // Charges over weights of the requests that run.
-  double running() const { return running_; }
+  // Charges over weights of the requests that run. A large one that ended may have left its rounding.
+  double running() const { return std::max(0.0, running_); }
   // Service over weight that every waiting tenant was promised in kLeads; it only grows.
   double promised() const { return promised_; }
   size_t size() const { return accounts_.size(); }
@@ -145,6 +145,7 @@ class ServiceLedger {
   double promised_ = 0;
   double level_ = 0;  // The counter at which tenants return while none waits.
   double running_ = 0;
+  double largest_ = 0;  // The largest charge over a weight since something runs.
   int64_t open_ = 0;
   uint64_t clock_ = 0;
   Instant now_;

@@ -190,6 +190,25 @@ TEST_F(ServiceLedgerTest, AChargeIsSettledAtItsServiceThoughTheWeightChangedSinc
   EXPECT_EQ(ledger_.Find(TenantId(1))->counter, 5);
 }
 
+// A sum in doubles forgets small charges beside a very large one.
+TEST_F(ServiceLedgerTest, AHugeChargeThatEndedLeavesNoneBelowZero) {
+  Configure(FairnessMode::kWeighted, {Weighted(1, 0.001)});
+  Wait(1);
+  Wait(2);
+  // 128 sequences of 128,000 tokens of 400 kB for days.
+  const TenantCharge huge = Charge(1, 1e18);
+  const TenantCharge small = Charge(2, 1000);
+  const TenantCharge last = Charge(2, 1);
+  ledger_.Settle(TenantId(1), huge, huge.service, kLedgerStart);
+  ledger_.Settle(TenantId(2), small, 1000, kLedgerStart);
+  EXPECT_GE(ledger_.running(), 0);
+  EXPECT_TRUE(ledger_.SumsHold()) << "its rounding is no drift of the books";
+  ledger_.Settle(TenantId(2), last, 1, kLedgerStart);
+  EXPECT_EQ(ledger_.running(), 0);
+  Charge(2, 1000);
+  EXPECT_EQ(ledger_.running(), 1000);
+}
+
 TEST_F(ServiceLedgerTest, AnotherFairnessBeginsNewBooks) {
   Wait(1);
   const uint32_t books = ledger_.books();
