@@ -56,13 +56,18 @@ void Servers::Configure(Instant now) {
 void Servers::FindLongPrompts() {
   large_from_.assign(servers_.size(), Footprint::kUnboundedTokens);
   shortest_.assign(servers_.size(), Footprint::kUnboundedTokens);
+  // Once per replica: many models may share it.
+  std::vector<Tokens> large(longest_.size(), Footprint::kUnboundedTokens);
+  for (size_t index = 0; index < large.size(); ++index) {
+    for (const PoolShare& share : fleet_.replicas()[index].spec().pools) {
+      const Tokens from = LargeFrom(share.footprint, fleet_.pool(share.pool).spec().capacity);
+      large[index] = std::min(large[index], from);
+    }
+  }
   for (size_t model = 0; model < servers_.size(); ++model) {
-    Tokens& from = large_from_[model];
     for (const size_t index : servers_[model].replicas()) {
       shortest_[model] = std::min(shortest_[model], longest_[index]);
-      for (const PoolShare& share : fleet_.replicas()[index].spec().pools) {
-        from = std::min(from, LargeFrom(share.footprint, fleet_.pool(share.pool).spec().capacity));
-      }
+      large_from_[model] = std::min(large_from_[model], large[index]);
     }
   }
 }
