@@ -27,8 +27,8 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 constexpr auto kLastWords = std::chrono::seconds(2);
-// The pause between two reads of 64 KiB, once the command has ended and its background processes write on.
-constexpr auto kBackgroundPause = std::chrono::milliseconds(100);
+// The pause after each read of 64 KiB at most. A command that writes more waits for the pipe meanwhile.
+constexpr auto kReadPause = std::chrono::milliseconds(100);
 constexpr int kFirstOtherDescriptor = 3;
 
 void EndAtOnce(pid_t pid) {
@@ -148,8 +148,7 @@ struct ShellCommand::State : std::enable_shared_from_this<State> {
     });
   }
   void ReadOn() {
-    if (!end) return AwaitOutput();
-    pause.expires_after(kBackgroundPause);
+    pause.expires_after(kReadPause);
     pause.async_wait([self = shared_from_this()](const error_code& error) {
       if (!error) self->AwaitOutput();
     });
@@ -210,7 +209,7 @@ absl::StatusOr<std::unique_ptr<ShellCommand>> ShellCommand::Start(asio::io_conte
     return Failed("watch", unwatched.value());
   }
   state->AwaitEnd();
-  state->ReadOn();
+  state->AwaitOutput();
   return std::unique_ptr<ShellCommand>(new ShellCommand(std::move(state)));
 }
 

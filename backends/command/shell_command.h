@@ -4,8 +4,8 @@
 // additions. Its input is empty, its output and its errors are read here, and it has no other file of the router. Only
 // the last output stays. The command is text of the configuration only; nothing from a network becomes a part of it.
 //
-// A command that still runs when its object is destroyed runs on. After its end, the output of its background processes
-// is read ten times a second. Used on one loop; nothing blocks it.
+// A command that still runs when its object is destroyed runs on. Its output is read ten times a second, 64 KiB at most
+// each time. A command that writes faster is held up. Used on one loop; nothing blocks it.
 #ifndef PENSTOCK_BACKENDS_COMMAND_SHELL_COMMAND_H_
 #define PENSTOCK_BACKENDS_COMMAND_SHELL_COMMAND_H_
 

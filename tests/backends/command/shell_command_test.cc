@@ -164,6 +164,17 @@ TEST_F(ShellCommands, WhatAProcessInTheBackgroundWritesTakesFewTurnsAndOneDescri
   kill(child, SIGKILL);
 }
 
+TEST_F(ShellCommands, ACommandThatWritesWithoutEndTakesFewTurns) {
+  const auto command = Start("exec yes");
+  ASSERT_TRUE(Until([&] { return !command->Output().empty(); }));
+  loop_.restart();
+  // Without a pause, they would be thousands.
+  EXPECT_LT(loop_.run_for(std::chrono::seconds(1)), 200U);
+  EXPECT_FALSE(command->end().has_value());
+  command->Kill();
+  EXPECT_EQ(EndOf(*command).Text(), "signal 15");
+}
+
 TEST_F(ShellCommands, ADestroyedCommandTellsNobody) {
   auto command = Start("true");
   command.reset();
