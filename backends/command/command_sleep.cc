@@ -13,7 +13,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// The stop command has this time after a wake that failed.
+// The stop command has this time after a wake that failed, and a killed start command has it to end.
 constexpr Duration kCleanUp = Duration::Seconds(30);
 // A line of the log is short.
 constexpr size_t kShownOutput = 300;
@@ -25,6 +25,7 @@ std::string LastWords(const ShellCommand& command) {
 }
 
 VerbEnd GivenUp() { return {VerbFault::kStopped, "given up"}; }
+VerbEnd Immortal() { return {VerbFault::kCommand, "the start command runs on although it was killed"}; }
 
 }  // namespace
 
@@ -55,6 +56,10 @@ absl::StatusOr<std::unique_ptr<ShellCommand>> CommandSleep::Launch(const std::st
 }
 
 asio::awaitable<VerbEnd> CommandSleep::Wake(const std::string& start, const std::string& stop, Instant end) {
+  // It may be an engine that hangs.
+  const bool alone = co_await EndStart();
+  if (stopped_) co_return GivenUp();
+  if (!alone) co_return Immortal();
   auto launched = Launch(start);
   if (!launched.ok()) co_return VerbEnd{VerbFault::kCommand, std::string(launched.status().message())};
   started_ = *std::move(launched);
@@ -76,7 +81,9 @@ asio::awaitable<VerbEnd> CommandSleep::Wake(const std::string& start, const std:
   }
   started_->Kill();
   const VerbEnd cleaned = co_await RunStop(stop, Now() + kCleanUp);
-  if (cleaned.fault == VerbFault::kStopped) co_return cleaned;
+  const bool ended = co_await EndStart();
+  if (stopped_) co_return GivenUp();
+  if (!ended) absl::StrAppend(&failed.message, "; ", Immortal().message);
   if (!cleaned.ok()) absl::StrAppend(&failed.message, "; then ", cleaned.message);
   co_return failed;
 }
@@ -90,9 +97,18 @@ asio::awaitable<VerbEnd> CommandSleep::FallAsleep(const std::string& stop, Insta
     if (Now() >= end) co_return VerbEnd{VerbFault::kUnchanged, "the engine still answers after its stop command ended"};
     co_await AwaitNews(end);
   }
-  // A start command that is still there is no engine any more.
-  if (started_) started_->Kill();
-  co_return VerbEnd();
+  // A start command that is still there may be an engine that hangs, or one that still holds its memory.
+  const bool ended = co_await EndStart();
+  if (stopped_) co_return GivenUp();
+  co_return ended ? VerbEnd() : Immortal();
+}
+
+asio::awaitable<bool> CommandSleep::EndStart() {
+  if (!start_runs()) co_return true;
+  started_->Kill();
+  const Instant limit = Now() + kCleanUp;
+  while (start_runs() && !stopped_ && Now() < limit) co_await AwaitNews(limit);
+  co_return !start_runs();
 }
 
 asio::awaitable<VerbEnd> CommandSleep::RunStop(const std::string& stop, Instant end) {

@@ -2,8 +2,9 @@
 //
 // Awake: the start command did not fail, and the engine answers its pages. The command may end, or run for as long as
 // the engine does. Asleep: the stop command ended well, and the engine answers no more. Whoever polls the engine
-// reports that with OnPoll(). After a wake that failed, the stop command runs too, so that no memory stays taken. Used
-// on one loop; one operation at a time.
+// reports that with OnPoll(). After a wake that failed, the stop command runs too, so that no memory stays taken. An
+// operation leaves no start command behind: one that still runs is killed, and its end is waited for. A wake first ends
+// the start command of an earlier wake in this way. Used on one loop; one operation at a time.
 #ifndef PENSTOCK_BACKENDS_COMMAND_COMMAND_SLEEP_H_
 #define PENSTOCK_BACKENDS_COMMAND_COMMAND_SLEEP_H_
 
@@ -29,6 +30,8 @@ class CommandSleep {
   boost::asio::awaitable<VerbEnd> Run(Verb verb, std::string start, std::string stop, Duration timeout);
   // The engine answered its pages, or did not.
   void OnPoll(bool answered);
+  // A start command runs, or its processes are being killed. It may be the engine.
+  bool start_runs() const { return started_ != nullptr && !started_->over(); }
   // Ends an operation soon. Commands that run are left alone.
   void Stop();
 
@@ -36,6 +39,8 @@ class CommandSleep {
   boost::asio::awaitable<VerbEnd> Wake(const std::string& start, const std::string& stop, Instant end);
   boost::asio::awaitable<VerbEnd> FallAsleep(const std::string& stop, Instant end);
   boost::asio::awaitable<VerbEnd> RunStop(const std::string& stop, Instant end);
+  // Kills the start command, if it runs. False: it has not ended long after that.
+  boost::asio::awaitable<bool> EndStart();
   boost::asio::awaitable<void> AwaitNews(Instant end);
   absl::StatusOr<std::unique_ptr<ShellCommand>> Launch(const std::string& text);
 

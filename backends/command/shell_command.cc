@@ -131,7 +131,7 @@ struct ShellCommand::State : std::enable_shared_from_this<State> {
     error_code ignored;
     process.close(ignored);
     ReadAtHand();
-    if (on_end) std::exchange(on_end, nullptr)();
+    if (on_end) on_end();
   }
   // From then on another process may have its number, and another group the number of its group.
   void Reap() { waitpid(pid, nullptr, WNOHANG); }
@@ -144,7 +144,9 @@ struct ShellCommand::State : std::enable_shared_from_this<State> {
       if (error) return;
       kill(-self->pid, SIGKILL);
       self->ending_group = false;
-      if (self->end) self->Reap();
+      if (!self->end) return;
+      self->Reap();
+      if (self->on_end) self->on_end();
     });
   }
   void ReadOn() {
@@ -216,6 +218,8 @@ absl::StatusOr<std::unique_ptr<ShellCommand>> ShellCommand::Start(asio::io_conte
 ShellCommand::~ShellCommand() { state_->on_end = nullptr; }
 
 std::optional<CommandEnd> ShellCommand::end() const { return state_->end; }
+
+bool ShellCommand::over() const { return state_->end && !state_->ending_group; }
 
 std::string ShellCommand::Output() const {
   std::string text = state_->kept;

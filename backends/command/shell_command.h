@@ -33,8 +33,8 @@ class ShellCommand {
   // The bytes of output that stay.
   static constexpr size_t kKeptOutput = 2048;
 
-  // `additions` are NAME=VALUE and win over the router's own variables. `on_end` runs on the loop, once, unless the
-  // object is destroyed before. ResourceExhausted or Unavailable: no process could be made.
+  // `additions` are NAME=VALUE and win over the router's own variables. `on_end` runs on the loop at the end, unless
+  // the object is destroyed before. ResourceExhausted or Unavailable: no process could be made.
   static absl::StatusOr<std::unique_ptr<ShellCommand>> Start(boost::asio::io_context& loop, const std::string& text,
                                                              const std::vector<std::string>& additions,
                                                              std::function<void()> on_end);
@@ -44,6 +44,8 @@ class ShellCommand {
 
   // Nullopt: it runs.
   std::optional<CommandEnd> end() const;
+  // It has ended, and its group too where Kill() ended it. `on_end` runs again then.
+  bool over() const;
   // The last output in one line, without control characters.
   std::string Output() const;
   // Ends the whole group: SIGTERM, two seconds later SIGKILL, also where only the shell obeyed. Nothing once the

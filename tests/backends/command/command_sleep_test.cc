@@ -7,6 +7,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <chrono>
+#include <fstream>
 #include <functional>
 
 namespace penstock {
@@ -43,6 +44,29 @@ TEST_F(CommandSleeps, AwakeIsAnEngineThatAnswers) {
   EXPECT_TRUE(Run(Verb::kWake, "true", "false", Polls(true)).ok());
   EXPECT_TRUE(Run(Verb::kWake, "exec sleep 1000", "false", Polls(true)).ok()) << "the command may be the engine";
   EXPECT_TRUE(Run(Verb::kSleep, "", "true", Polls(false)).ok());
+}
+
+TEST_F(CommandSleeps, AWakeEndsAnEarlierStartThatHangs) {
+  const std::string file = ::testing::TempDir() + "hanging_" + std::to_string(getpid());
+  // A stopped process obeys SIGKILL only.
+  ASSERT_TRUE(Run(Verb::kWake, "echo $$ > " + file + "; kill -STOP $$; exec sleep 1000", "false", [&] {
+                sleep_.OnPoll(std::ifstream(file).peek() != EOF);
+              }).ok());
+  const std::string check = "test -s " + file + " && ! grep -q '^State:.[^Z]' /proc/$(cat " + file + ")/status";
+  EXPECT_TRUE(Run(Verb::kWake, check + "; exit $?", "true",
+                  [this] {
+                    if (!sleep_.start_runs()) sleep_.OnPoll(true);
+                  })
+                  .ok())
+      << "the second start finds nothing of the first";
+  EXPECT_EQ(remove(file.c_str()), 0);
+}
+
+TEST_F(CommandSleeps, AsleepIsAnEngineWhoseHangingProcessHasEnded) {
+  ASSERT_TRUE(Run(Verb::kWake, "kill -STOP $$; exec sleep 1000", "false", Polls(true)).ok());
+  EXPECT_TRUE(sleep_.start_runs());
+  EXPECT_TRUE(Run(Verb::kSleep, "", "true", Polls(false)).ok());
+  EXPECT_FALSE(sleep_.start_runs());
 }
 
 TEST_F(CommandSleeps, TheCommandsKnowTheReplica) {
