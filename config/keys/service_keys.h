@@ -131,7 +131,8 @@ void VisitFields(Section& limits, Visitor& visit) {
   visit({"hang_after",
          "Least time without a sign of work after which an engine that answers its polls is taken to hang. Four times "
          "the time that its prompts explain is added. Only engines that count their tokens, and not "
-         "while one has pictures, sound or a configured path to answer."},
+         "while one has pictures, sound or a configured path to answer. A replica with commands to start and stop "
+         "is stopped when it is down for this time without having ended."},
         limits.hang_after, kTimeout);
   visit({"answer_timeout", "Longest time from the first forward of a request to the end of its answer."},
         limits.answer_timeout, kTimeout);

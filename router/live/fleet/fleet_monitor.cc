@@ -137,7 +137,7 @@ asio::awaitable<void> FleetMonitor::Round(WatchedReplica& watched) {
     co_return;
   }
   watched.health.OnProbe(Now(), status.ok());
-  co_await keeper_.AfterRound(watched, status.ok(), began);
+  co_await keeper_.AfterRound(watched, status, began);
   if (watched.stopped()) co_return;
   const bool hidden = SleepKeeper::HidesAbsence(watched);
   if (watched.discovered && !hidden) control_.edge().telemetry->engines().OnPoll(NameOf(watched), status.ok());

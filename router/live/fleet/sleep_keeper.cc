@@ -71,9 +71,11 @@ void SleepKeeper::Order(WatchedReplica& watched, Verb verb, SleepLevel level) {
   watched.pause.cancel();
 }
 
-boost::asio::awaitable<void> SleepKeeper::AfterRound(WatchedReplica& watched, bool answered, Instant began) {
+boost::asio::awaitable<void> SleepKeeper::AfterRound(WatchedReplica& watched, absl::Status status, Instant began) {
   if (watched.sleeper == nullptr) co_return;
-  co_await watched.sleeper->AfterRound(answered, watched.health.probing_needed(), began);
+  const SleeperRound round = {status.ok(), watched.health.probing_needed(), absl::IsUnavailable(status), began,
+                              book_.config().limits.hang_after};
+  co_await watched.sleeper->AfterRound(round);
 }
 
 void SleepKeeper::OnSaidAsleep(WatchedReplica& watched) {
@@ -100,7 +102,10 @@ void SleepKeeper::OnNews(const std::string& replica, const SleepNews& news) {
     telemetry.engines().OnFalseSleep(replica);
     if (news.lies) return;
   }
-  if (!news.verb) {
+  if (news.hangs) {
+    LogWarning(control_.edge(), replica,
+               "engine hangs and may hold its memory: it is stopped, as by an order to sleep");
+  } else if (!news.verb) {
     const bool awake = news.event.residency == Residency::kAwake;
     LogNotice(control_.edge(), replica, awake ? "replica was found awake" : "replica was found asleep");
   } else if (*news.verb == Verb::kWake) {

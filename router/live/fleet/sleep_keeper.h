@@ -9,6 +9,7 @@
 #include <functional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "router/fleet/fleet_book.h"
 #include "router/live/event_loop.h"
 #include "router/live/fleet/fleet_publisher.h"
@@ -30,8 +31,8 @@ class SleepKeeper {
   void OnDiscovered(WatchedReplica& watched);
   // `level`: of a sleep.
   void Order(WatchedReplica& watched, Verb verb, SleepLevel level);
-  // After a round of the monitor that began then.
-  boost::asio::awaitable<void> AfterRound(WatchedReplica& watched, bool answered, Instant began);
+  // After a round of the monitor that began then, and ended with `status`.
+  boost::asio::awaitable<void> AfterRound(WatchedReplica& watched, absl::Status status, Instant began);
 
   // The engine refused a request, because its model is not in memory.
   static void OnSaidAsleep(WatchedReplica& watched);

@@ -24,6 +24,8 @@ std::vector<std::string> EnvironmentOf(const ReplicaConfig& config) {
           absl::StrCat("PENSTOCK_URL=", config.url), absl::StrCat("PENSTOCK_GPUS=", absl::StrJoin(config.gpus, " "))};
 }
 
+bool ByCommand(const ReplicaSleepConfig& config) { return config.by == SleepBy::kCommand; }
+
 }  // namespace
 
 Sleeper::Sleeper(EventLoop& loop, ReplicaId replica, const ReplicaConfig& config, Tell tell)
@@ -61,32 +63,32 @@ void Sleeper::SetEngine(const SleepVerbs* verbs, SleepTarget target) {
   if (tracker_.busy()) return;
   tracker_.Forget();
   // An engine that tells nothing was started awake.
-  if (!by_command() && (verbs == nullptr || verbs->page == nullptr)) {
+  if (!ByCommand(config_) && (verbs == nullptr || verbs->page == nullptr)) {
     if (tracker_.Set(Residency::kAwake, Now())) TellChange();
   }
 }
 
 void Sleeper::Order(Verb verb, SleepLevel level) {
-  if (tracker_.busy() || stopped_ || load_asked_at_) return;
+  if (tracker_.busy() || stopped_ || load_.asked_at) return;
   const Residency wanted = verb == Verb::kWake ? Residency::kAwake : Residency::kAsleep;
   if (tracker_.residency() == wanted) return TellEnd(verb, VerbEnd(), Duration());
-  if (pool_ == nullptr || (!by_command() && verbs_ == nullptr)) {
+  if (pool_ == nullptr || (!ByCommand(config_) && verbs_ == nullptr)) {
     return TellEnd(verb, {VerbFault::kUnable, "its engine has no requests for it, or is not known"}, Duration());
   }
   targets_.Order(level);
   // The last report may be older than the end of our own last request.
-  if (verb == Verb::kSleep && running_ > 0) {
-    load_asked_at_ = Now();
+  if (verb == Verb::kSleep && load_.running > 0) {
+    load_.asked_at = Now();
     return;
   }
   Begin(verb);
 }
 
 void Sleeper::SleepUnlessBusy() {
-  load_asked_at_.reset();
+  load_.asked_at.reset();
   if (residency() != Residency::kAwake) return TellEnd(Verb::kSleep, VerbEnd(), Duration());
-  if (running_ <= 0) return Begin(Verb::kSleep);
-  TellEnd(Verb::kSleep, {VerbFault::kBusy, absl::StrCat("its engine runs ", running_, " requests of others")},
+  if (load_.running <= 0) return Begin(Verb::kSleep);
+  TellEnd(Verb::kSleep, {VerbFault::kBusy, absl::StrCat("its engine runs ", load_.running, " requests of others")},
           Duration());
 }
 
@@ -101,7 +103,7 @@ asio::awaitable<void> Sleeper::Run(Verb verb) {
   const auto leave = absl::MakeCleanup([this] { loop_.connections().LeaveGuest(); });
   VerbEnd end;
   try {
-    if (by_command()) {
+    if (ByCommand(config_)) {
       end = co_await commands_.Run(verb, config_.start, config_.stop, config_.timeout);
     } else {
       end = co_await RunByEngine(verb);
@@ -122,18 +124,32 @@ asio::awaitable<VerbEnd> Sleeper::RunByEngine(Verb verb) {
   co_return co_await order_.verbs->Run(verb, config_.timeout);
 }
 
-asio::awaitable<void> Sleeper::AfterRound(bool answered, bool gone, Instant began) {
+void Sleeper::FollowCommands(const SleeperRound& round) {
+  using Finding = AbsenceWatch::Finding;
+  const Finding finding = absence_.OnRound(
+      {round.answered, round.gone, round.refused, commands_.start_runs(), load_.running}, Now(), round.patience);
+  if (finding == Finding::kAsleep) load_.running = -1;
+  if (finding == Finding::kAwake || finding == Finding::kAsleep) {
+    const Residency found = finding == Finding::kAwake ? Residency::kAwake : Residency::kAsleep;
+    if (tracker_.Set(found, round.began)) TellChange();
+  } else if (finding == Finding::kHangs && residency() == Residency::kAwake && !retirement_.begun) {
+    load_.asked_at.reset();
+    Begin(Verb::kSleep);
+    // It may come to itself, but is being stopped: the core sends nothing more there.
+    SleepNews news = {Present(false, Duration()), std::nullopt, VerbEnd()};
+    news.hangs = true;
+    tell_(news);
+  }
+}
+
+asio::awaitable<void> Sleeper::AfterRound(SleeperRound round) {
   const auto self = shared_from_this();
-  if (load_asked_at_ && began >= *load_asked_at_ && !tracker_.busy()) SleepUnlessBusy();
+  if (ByCommand(config_) && !tracker_.busy()) FollowCommands(round);
+  if (load_.asked_at && round.began >= *load_.asked_at && !tracker_.busy()) SleepUnlessBusy();
   WakeRetired();
   if (tracker_.busy()) {
-    commands_.OnPoll(answered);
-  } else if (by_command()) {
-    // One answer is enough, but one silence is not.
-    const bool changed =
-        (answered && tracker_.Set(Residency::kAwake, began)) || (gone && tracker_.Set(Residency::kAsleep, began));
-    if (changed) TellChange();
-  } else if (answered && verbs_ != nullptr && verbs_->page != nullptr) {
+    commands_.OnPoll(round.answered);
+  } else if (!ByCommand(config_) && round.answered && verbs_ != nullptr && verbs_->page != nullptr) {
     const Instant asked = Now();
     const std::shared_ptr<UpstreamPool> pool = pool_;
     const SleepVerbs* const verbs = verbs_;
@@ -145,7 +161,7 @@ asio::awaitable<void> Sleeper::AfterRound(bool answered, bool gone, Instant bega
     const ResidencyTracker::Finding finding = tracker_.Saw(rest != EngineRest::kAwake, asked);
     if (finding == ResidencyTracker::Finding::kChanged) TellChange();
     const bool settled = finding == ResidencyTracker::Finding::kNothing && !tracker_.busy();
-    if (settled && residency() == Residency::kAsleep && running_ > 0) {
+    if (settled && residency() == Residency::kAsleep && load_.running > 0) {
       tell_({{replica_, residency(), false, Duration()}, std::nullopt, VerbEnd(), true, false});
     }
     // The metrics may tell the level later than the page tells the sleep.
@@ -157,7 +173,7 @@ asio::awaitable<void> Sleeper::AfterRound(bool answered, bool gone, Instant bega
 }
 
 void Sleeper::OnSaidAsleep() {
-  if (tracker_.busy() || stopped_ || by_command()) return;
+  if (tracker_.busy() || stopped_ || ByCommand(config_)) return;
   if (tracker_.Set(Residency::kAsleep, Now())) TellChange();
 }
 

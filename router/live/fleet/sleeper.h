@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "backends/command/absence_watch.h"
 #include "backends/command/command_sleep.h"
 #include "backends/engines/contract/engine_declaration.h"
 #include "backends/engines/contract/verb_end.h"
@@ -32,6 +33,16 @@ struct SleepNews {
   // At most one of both; nothing else changed then.
   bool holds = false;  // It sleeps, and holds requests that it accepted. The core knows that it sleeps.
   bool lies = false;   // The engine was found to say that it sleeps while it answers.
+  bool hangs = false;  // It hangs on its memory, and is being stopped.
+};
+
+// A round of the monitor.
+struct SleeperRound {
+  bool answered = false;
+  bool gone = false;     // The engine is down by its polls.
+  bool refused = false;  // Nothing takes connections at its address.
+  Instant began;
+  Duration patience;  // Time after which an engine that hangs is stopped.
 };
 
 class Sleeper : public std::enable_shared_from_this<Sleeper> {
@@ -49,12 +60,11 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
 
   // An order of the core. `level`: of a sleep. Void while another is under way.
   void Order(Verb verb, SleepLevel level = SleepLevel::kUnsaid);
-  // After a round of the monitor, which began at `began`. `gone`: the engine is down by its polls.
-  boost::asio::awaitable<void> AfterRound(bool answered, bool gone, Instant began);
+  boost::asio::awaitable<void> AfterRound(SleeperRound round);
   // Requests that the engine runs by its own report; negative: it does not say.
   // `level`: of its sleep, as its metrics tell it.
   void OnLoad(int running, SleepLevel level) {
-    running_ = running;
+    load_.running = running;
     targets_.Report(level);
   }
   // The engine refused a request, because the model is not in memory.
@@ -66,11 +76,13 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
 
   Residency residency() const { return tracker_.residency(); }
   // An engine that does not answer is no failure now: a command stopped it, or starts it.
-  bool hides_absence() const { return by_command() && !retirement_.begun && tracker_.residency() != Residency::kAwake; }
+  bool hides_absence() const {
+    return config_.by == SleepBy::kCommand && !retirement_.begun && tracker_.residency() != Residency::kAwake;
+  }
   // The replica may sleep no more, and is not awake yet. The core takes it for awake.
   bool sleeps_untold() const { return retirement_.begun && tracker_.residency() != Residency::kAwake; }
   // An order to sleep waits for the next report of the engine.
-  bool waits_for_load() const { return load_asked_at_.has_value(); }
+  bool waits_for_load() const { return load_.asked_at.has_value(); }
   // Nothing is under way or in doubt.
   bool rests() const { return tracker_.residency() == Residency::kAsleep && !tracker_.in_doubt(); }
 
@@ -80,6 +92,12 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
     bool begun = false;
     int wakes = 0;
     Instant next;
+  };
+
+  // The last report of the engine, and the order to sleep that waits for a younger one.
+  struct Load {
+    int running = -1;
+    std::optional<Instant> asked_at;
   };
 
   // The order under way.
@@ -92,8 +110,9 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
   void WakeRetired();
   // A report that is younger than the order has come.
   void SleepUnlessBusy();
+  // An engine of commands needs no page to tell that it sleeps. One that hangs is stopped.
+  void FollowCommands(const SleeperRound& round);
   void Begin(Verb verb);
-  bool by_command() const { return config_.by == SleepBy::kCommand; }
   boost::asio::awaitable<void> Run(Verb verb);
   boost::asio::awaitable<VerbEnd> RunByEngine(Verb verb);
   // The present residency, as the core gets it.
@@ -111,9 +130,9 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
   const SleepVerbs* verbs_ = nullptr;
   SleepTargets targets_;
   CommandSleep commands_;
+  AbsenceWatch absence_;
   UnderWay order_;
-  int running_ = -1;
-  std::optional<Instant> load_asked_at_;
+  Load load_;
   Retirement retirement_;
   bool stopped_ = false;
 };

@@ -1,17 +1,20 @@
 """Models that commands of the operator start and stop, with the real binary."""
 import os
+import signal
+import threading
 
 import pytest
 from openai import APIStatusError, OpenAI
 from processes import BINARY, Router, free_port, wait_until
 
 CHAT = "llama-3.1-8b"
+CODE = "qwen2.5-7b"
 
 
-def ask(router):
+def ask(router, model=CHAT):
     with OpenAI(base_url=router.url + "/v1", api_key="x", max_retries=0, timeout=60) as client:
         messages = [{"role": "user", "content": "Say something."}]
-        return client.chat.completions.create(model=CHAT, messages=messages, max_tokens=5)
+        return client.chat.completions.create(model=model, messages=messages, max_tokens=5)
 
 
 def commands(folder, after="60s", start=None):
@@ -53,6 +56,60 @@ def test_an_engine_that_dies_is_started_again_for_the_next_request(folder):
         router.wait_for_count("penstock_replica_asleep", 1)
         assert ask(router).usage.completion_tokens == 5
         os.kill(int(pid.read_text()), 9)
+
+
+def two_models_on_one_gpu(folder):
+    """Only one of the models fits. The start of the second one leaves a mark where a process of the first one lives."""
+    first, both = folder / "first.pid", folder / "both"
+    checks = {CHAT: f"echo $$ > {first}", CODE: f"kill -0 $(cat {first}) && touch {both}"}
+    text = (
+        "gpus: [{id: gpu0, kind: h100}]\nlimits: {hang_after: 2s}\n"
+        "classes: {standard: {ttft: 60s, tpot: 1s, queue: 60s, default: true}}\nreplicas:\n"
+    )
+    for model, check in checks.items():
+        port = free_port()
+        pid = folder / f"{model}.pid"
+        start = f"{check}; echo $$ > {pid}; exec {BINARY} engine --listen 127.0.0.1:{port} --model {model} --gpu a100-80"
+        text += (
+            f"  - {{id: {model}, url: 'http://127.0.0.1:{port}', gpus: [gpu0], model: {model}, kv_memory: 40GB,\n"
+            f"     sleep: {{after: 1h, wake: 1s, timeout: 15s, by: command, start: '{start}', stop: 'kill $(cat {pid})'}}}}\n"
+        )
+    return first, both, text
+
+
+def test_a_model_that_hangs_keeps_its_memory_until_its_process_has_ended(folder):
+    first, both, config = two_models_on_one_gpu(folder)
+    with Router(folder, config=config) as router:
+        assert ask(router).usage.completion_tokens == 5
+        hanging = int(first.read_text())
+        os.kill(hanging, signal.SIGSTOP)
+        router.wait_for_count("penstock_replica_up", 0, replica=CHAT)
+        assert router.metrics().sum("penstock_replica_asleep", replica=CHAT) == 0, "a hang is no sleep"
+        answers = []
+        other = threading.Thread(target=lambda: answers.append(ask(router, CODE)))
+        other.start()
+        router.wait_for_log("engine hangs and may hold its memory")
+        router.wait_for_count("penstock_replica_asleep", 1, replica=CHAT)
+        other.join()
+        assert answers[0].usage.completion_tokens == 5
+        assert not both.exists(), "the second model was started beside the first one"
+        assert not os.path.exists(f"/proc/{hanging}")
+        assert ask(router).usage.completion_tokens == 5, "a new process of the first model serves"
+        os.kill(int(first.read_text()), 9)
+
+
+def test_a_model_that_is_silent_for_a_while_goes_on(folder):
+    first, _, config = two_models_on_one_gpu(folder)
+    with Router(folder, config=config.replace("hang_after: 2s", "hang_after: 60s")) as router:
+        assert ask(router).usage.completion_tokens == 5
+        process = int(first.read_text())
+        os.kill(process, signal.SIGSTOP)
+        router.wait_for_count("penstock_replica_up", 0, replica=CHAT)
+        os.kill(process, signal.SIGCONT)
+        router.wait_for_count("penstock_replica_up", 1, replica=CHAT)
+        assert ask(router).usage.completion_tokens == 5
+        assert router.metrics().sum("penstock_wakes_total", replica=CHAT) == 1
+        os.kill(process, 9)
 
 
 def test_a_start_command_that_fails_is_an_error_with_its_last_output(folder):

@@ -1,0 +1,87 @@
+// The sleep of one replica by commands, while its engine is silent, gone or hangs.
+#include "router/live/fleet/sleeper.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <chrono>
+#include <functional>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace penstock {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr SleeperRound kCrashed = {.gone = true, .refused = true, .patience = Duration::Seconds(1000)};
+
+class Sleepers : public ::testing::Test {
+ protected:
+  static ReplicaConfig Commanded() {
+    ReplicaConfig config;
+    config.id = "r";
+    config.sleep.emplace();
+    config.sleep->by = SleepBy::kCommand;
+    config.sleep->start = "exec sleep 1000";
+    config.sleep->stop = "true";
+    config.sleep->timeout = Duration::Seconds(50);
+    return config;
+  }
+  Sleepers() { sleeper_->Reach(UpstreamAddress(), {}); }
+  ~Sleepers() override {
+    sleeper_->Stop();
+    sleeper_->Release();
+    loop_.io().restart();
+    loop_.io().poll();
+  }
+
+  void Round(SleeperRound round) {
+    round.began = Now();
+    asio::co_spawn(loop_.io(), sleeper_->AfterRound(round), asio::detached);
+    loop_.io().restart();
+    loop_.io().poll();
+  }
+  // Rounds of this kind until there are so many news; false after a minute.
+  bool RoundsUntil(const SleeperRound& round, size_t news) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (news_.size() < news && std::chrono::steady_clock::now() < limit) {
+      Round(round);
+      loop_.io().run_one_for(std::chrono::milliseconds(10));
+    }
+    return news_.size() >= news;
+  }
+  void Wake() {
+    Round(kCrashed);
+    sleeper_->Order(Verb::kWake);
+    ASSERT_TRUE(RoundsUntil({.answered = true}, 2));
+    ASSERT_EQ(sleeper_->residency(), Residency::kAwake);
+    news_.clear();
+  }
+
+  Edge edge_;
+  EventLoop loop_{0, edge_};
+  std::vector<SleepNews> news_;
+  std::shared_ptr<Sleeper> sleeper_ = std::make_shared<Sleeper>(
+      loop_, ReplicaId(0), Commanded(), [this](const SleepNews& news) { news_.push_back(news); });
+};
+
+TEST_F(Sleepers, AnEngineWhoseStartCommandRunsIsNotAsleepBeforeItsEnd) {
+  Wake();
+  Round({.gone = true, .patience = Duration::Seconds(1000)});
+  EXPECT_TRUE(news_.empty());
+  EXPECT_EQ(sleeper_->residency(), Residency::kAwake);
+  EXPECT_FALSE(sleeper_->hides_absence()) << "it is down";
+  Round({.gone = true});
+  ASSERT_EQ(news_.size(), 1U);
+  EXPECT_TRUE(news_[0].hangs);
+  EXPECT_EQ(news_[0].event.residency, Residency::kFallingAsleep) << "nothing more is sent there";
+  ASSERT_TRUE(RoundsUntil({.gone = true}, 2));
+  EXPECT_EQ(news_[1].event.residency, Residency::kAsleep);
+  EXPECT_EQ(news_[1].verb, Verb::kSleep);
+}
+
+}  // namespace
+}  // namespace penstock
