@@ -16,6 +16,7 @@ namespace {
 
 namespace asio = boost::asio;
 
+constexpr SleeperRound kSilent = {.patience = Duration::Seconds(1000)};
 constexpr SleeperRound kCrashed = {.gone = true, .refused = true, .patience = Duration::Seconds(1000)};
 
 class Sleepers : public ::testing::Test {
@@ -67,6 +68,19 @@ class Sleepers : public ::testing::Test {
   std::shared_ptr<Sleeper> sleeper_ = std::make_shared<Sleeper>(
       loop_, ReplicaId(0), Commanded(), [this](const SleepNews& news) { news_.push_back(news); });
 };
+
+TEST_F(Sleepers, AnOldReportOfAnEngineThatIsGoneIsNoReasonToStayAwake) {
+  sleeper_->OnLoad(2, SleepLevel::kUnsaid);
+  sleeper_->Order(Verb::kSleep);
+  EXPECT_TRUE(sleeper_->waits_for_load());
+  Round(kSilent);
+  EXPECT_TRUE(news_.empty()) << "it may still report";
+  Round(kCrashed);
+  ASSERT_EQ(news_.size(), 2U);
+  EXPECT_EQ(news_[0].event.residency, Residency::kAsleep);
+  EXPECT_EQ(news_[1].verb, Verb::kSleep);
+  EXPECT_TRUE(news_[1].end.ok()) << news_[1].end.message;
+}
 
 TEST_F(Sleepers, AnEngineWhoseStartCommandRunsIsNotAsleepBeforeItsEnd) {
   Wake();

@@ -84,10 +84,10 @@ void Sleeper::Order(Verb verb, SleepLevel level) {
   Begin(verb);
 }
 
-void Sleeper::SleepUnlessBusy() {
+void Sleeper::SleepUnlessBusy(bool reported) {
   load_.asked_at.reset();
   if (residency() != Residency::kAwake) return TellEnd(Verb::kSleep, VerbEnd(), Duration());
-  if (load_.running <= 0) return Begin(Verb::kSleep);
+  if (!reported || load_.running <= 0) return Begin(Verb::kSleep);
   TellEnd(Verb::kSleep, {VerbFault::kBusy, absl::StrCat("its engine runs ", load_.running, " requests of others")},
           Duration());
 }
@@ -145,7 +145,9 @@ void Sleeper::FollowCommands(const SleeperRound& round) {
 asio::awaitable<void> Sleeper::AfterRound(SleeperRound round) {
   const auto self = shared_from_this();
   if (ByCommand(config_) && !tracker_.busy()) FollowCommands(round);
-  if (load_.asked_at && round.began >= *load_.asked_at && !tracker_.busy()) SleepUnlessBusy();
+  // An engine that is silent for a moment may still report. One that is gone will not.
+  const bool known = round.answered || round.gone;
+  if (load_.asked_at && round.began >= *load_.asked_at && known && !tracker_.busy()) SleepUnlessBusy(round.answered);
   WakeRetired();
   if (tracker_.busy()) {
     commands_.OnPoll(round.answered);

@@ -108,8 +108,8 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
 
   // Wakes a replica that may sleep no more.
   void WakeRetired();
-  // A report that is younger than the order has come.
-  void SleepUnlessBusy();
+  // A report that is younger than the order has come, or none will.
+  void SleepUnlessBusy(bool reported);
   // An engine of commands needs no page to tell that it sleeps. One that hangs is stopped.
   void FollowCommands(const SleeperRound& round);
   void Begin(Verb verb);
