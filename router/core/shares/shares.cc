@@ -31,28 +31,40 @@ void Shares::Configure() {
   const Fleet& fleet = fleet_.spec();
   for (uint32_t i = 0; i < fleet.replicas.size(); ++i) {
     const ReplicaSpec& replica = fleet.replicas[i];
-    if (replica.removed || replica.gpus.size() != 1 || replica.gpus.front() >= fleet.gpus.size()) continue;
-    if (!fleet.gpus[replica.gpus.front()].managed) continue;
+    if (replica.removed) continue;
     const auto known =
         std::find_if(before.begin(), before.end(), [&](const Engine& engine) { return engine.replica.value() == i; });
-    AddEngine(ReplicaId(i), known == before.end() ? nullptr : &*known);
+    const Engine* const engine = known == before.end() ? nullptr : &*known;
+    if (!AddEngine(ReplicaId(i), engine) && engine != nullptr) KeepCounts(*engine);
   }
   // A plan is as of the engines that it was made for.
   for (auto& [id, gpu] : gpus_) gpu.plan_since = gpus_before[id].plan_since;
 }
 
-void Shares::AddEngine(ReplicaId id, const Engine* before) {
+bool Shares::AddEngine(ReplicaId id, const Engine* before) {
+  const std::vector<GpuSpec>& gpus = fleet_.spec().gpus;
   const ReplicaSpec& replica = fleet_.spec().replicas[id.value()];
+  if (replica.gpus.size() != 1 || replica.gpus.front() >= gpus.size()) return false;
+  if (!gpus[replica.gpus.front()].managed) return false;
   const auto own = std::find_if(replica.pools.begin(), replica.pools.end(), [&](const PoolShare& share) {
     return fleet_.spec().pools[share.pool.value()].limited;
   });
-  if (own == replica.pools.end()) return;
+  if (own == replica.pools.end()) return false;
   Engine engine = before == nullptr ? Engine() : *before;
   engine.replica = id;
   engine.pool = own->pool;
   ManagedGpu& gpu = gpus_[replica.gpus.front()];
-  gpu.memory = fleet_.spec().gpus[replica.gpus.front()].elastic;
+  gpu.memory = gpus[replica.gpus.front()].elastic;
   gpu.engines.push_back(engines_.size());
+  engines_.push_back(std::move(engine));
+  return true;
+}
+
+void Shares::KeepCounts(const Engine& before) {
+  Engine engine;
+  engine.replica = before.replica;
+  engine.orders = before.orders;
+  engine.failed = before.failed;
   engines_.push_back(std::move(engine));
 }
 

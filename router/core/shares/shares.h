@@ -43,7 +43,7 @@ class Shares {
   void Show(CoreView& view) const;
 
  private:
-  // An engine with a limit on one managed GPU.
+  // An engine with a limit on one managed GPU, or the counts of one that had it.
   struct Engine {
     ReplicaId replica;
     PoolId pool;
@@ -63,7 +63,10 @@ class Shares {
     Instant plan_since;       // The plan began or ended then.
   };
 
-  void AddEngine(ReplicaId replica, const Engine* before);
+  // False: it has no limit on a managed GPU.
+  bool AddEngine(ReplicaId replica, const Engine* before);
+  // An engine that is not managed any more: its counts never fall.
+  void KeepCounts(const Engine& before);
   void Review(ManagedGpu& gpu, Instant now, std::vector<Action>& actions);
   void Settle(Engine& engine, Instant now);
   void MakePlan(ManagedGpu& gpu, Instant now);

@@ -234,6 +234,22 @@ TEST(ElasticManage, ALimitThatIsNotReadBackIsCountedAndTheEngineLeftAlone) {
   EXPECT_EQ(engines.Elastic(1).orders_failed, 1);
 }
 
+TEST(ElasticManage, TheCountsOfAnEngineStayWhenItIsManagedNoMore) {
+  Engines engines(2, true);
+  engines.stubborn[0] = true;
+  engines.Report();
+  engines.Ask(1, 40, 1'000, 100);
+  engines.RunFor(Duration::Seconds(10));
+  const ElasticView before = engines.Elastic(0);
+  ASSERT_GT(before.orders, 0);
+  ASSERT_GT(before.orders_failed, 0);
+  for (const bool managed : {false, true}) {
+    engines.Send(FleetChanged{ElasticFleet(2, managed)});
+    EXPECT_EQ(engines.Elastic(0).orders, before.orders) << managed;
+    EXPECT_EQ(engines.Elastic(0).orders_failed, before.orders_failed) << managed;
+  }
+}
+
 TEST(ElasticManage, AnEngineThatReportsNothingKeepsItsLimit) {
   Engines engines(3, true);
   engines.limits = {8'000 * kMB, 8'000 * kMB, 8'000 * kMB};
