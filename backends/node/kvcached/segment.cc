@@ -16,13 +16,10 @@
 namespace penstock {
 namespace {
 
-// No engine has so much memory; larger numbers are garbage.
-constexpr int64_t kMostBytes = int64_t{1} << 50;
-
 // An open segment under its lock. The lock ends with the descriptor.
 class LockedSegment {
  public:
-  LockedSegment(const std::string& path, bool write) { Open(path, write); }
+  LockedSegment(const std::string& path, bool write, Bytes memory) : memory_(memory) { Open(path, write); }
   ~LockedSegment() {
     if (fd_ >= 0) close(fd_);
   }
@@ -36,7 +33,7 @@ class LockedSegment {
       Fail(SegmentFault::kDenied, "it could not be read whole");
       return fault_;
     }
-    const auto values = ParseSegment({bytes.data(), bytes.size()});
+    const auto values = ParseSegment({bytes.data(), bytes.size()}, memory_);
     if (!values) Fail(SegmentFault::kGarbage, "its numbers are impossible");
     if (values) fault_.values = *values;
     return fault_;
@@ -67,6 +64,7 @@ class LockedSegment {
     fault_.message = std::move(message);
   }
 
+  const Bytes memory_;
   int fd_ = -1;
   SegmentRead fault_;
 };
@@ -77,21 +75,21 @@ std::string SegmentPath(absl::string_view segment) {
   return absl::StartsWith(segment, "/") ? std::string(segment) : absl::StrCat("/dev/shm/", segment);
 }
 
-std::optional<SegmentValues> ParseSegment(absl::string_view bytes) {
+std::optional<SegmentValues> ParseSegment(absl::string_view bytes, Bytes memory) {
   if (bytes.size() != kSegmentBytes) return std::nullopt;
   std::array<int64_t, 3> numbers{};
   std::memcpy(numbers.data(), bytes.data(), bytes.size());
   for (const int64_t number : numbers) {
-    if (number < 0 || number > kMostBytes) return std::nullopt;
+    if (number < 0 || number > kMostSegmentMemory.value()) return std::nullopt;
   }
-  if (numbers[0] == 0) return std::nullopt;
+  if (numbers[0] == 0 || numbers[1] + numbers[2] > memory.value()) return std::nullopt;
   return SegmentValues{Bytes(numbers[0]), Bytes(numbers[1]), Bytes(numbers[2])};
 }
 
-SegmentRead ReadSegment(const std::string& path) { return LockedSegment(path, false).Read(); }
+SegmentRead ReadSegment(const std::string& path, Bytes memory) { return LockedSegment(path, false, memory).Read(); }
 
-SegmentRead WriteLimit(const std::string& path, Bytes limit) {
-  LockedSegment segment(path, true);
+SegmentRead WriteLimit(const std::string& path, Bytes limit, Bytes memory) {
+  LockedSegment segment(path, true, memory);
   SegmentRead read = segment.Read();
   if (read.fault != SegmentFault::kNone) return read;
   if (read.values.used + read.values.preallocated > limit && limit < read.values.limit) {

@@ -42,12 +42,16 @@ struct SegmentRead {
 // The file of a configured segment: a path from the root, or a name in /dev/shm.
 std::string SegmentPath(absl::string_view segment);
 
-// The values in the bytes of a file; nullopt: it is no segment.
-std::optional<SegmentValues> ParseSegment(absl::string_view bytes);
+// No engine has so much memory; larger numbers are garbage.
+inline constexpr Bytes kMostSegmentMemory{int64_t{1} << 50};
 
-SegmentRead ReadSegment(const std::string& path);
+// The values in the bytes of a file; nullopt: it is no segment. `memory` is that of the engine's GPUs together: it
+// cannot hold more. Its limit may be larger, because nothing has to be there yet.
+std::optional<SegmentValues> ParseSegment(absl::string_view bytes, Bytes memory = kMostSegmentMemory);
+
+SegmentRead ReadSegment(const std::string& path, Bytes memory = kMostSegmentMemory);
 // Writes the limit and leaves the rest; returns the values as they are then.
-SegmentRead WriteLimit(const std::string& path, Bytes limit);
+SegmentRead WriteLimit(const std::string& path, Bytes limit, Bytes memory = kMostSegmentMemory);
 
 }  // namespace penstock
 

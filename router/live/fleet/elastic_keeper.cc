@@ -31,6 +31,17 @@ void ElasticKeeper::Log(ReplicaId replica, std::string message, LogLevel level) 
   LogNotice(control_.edge(), book_.replica_config(replica).id, std::move(message), level);
 }
 
+Bytes ElasticKeeper::MemoryOf(ReplicaId replica) const {
+  const Fleet& fleet = book_.fleet();
+  Bytes memory(0);
+  for (const uint32_t gpu : fleet.replicas[replica.value()].gpus) {
+    const Bytes whole = gpu < fleet.gpus.size() ? fleet.gpus[gpu].memory + fleet.gpus[gpu].elastic : Bytes(0);
+    if (whole <= Bytes(0)) return kMostSegmentMemory;
+    memory += whole;
+  }
+  return memory > Bytes(0) ? memory : kMostSegmentMemory;
+}
+
 void ElasticKeeper::Look() {
   for (uint32_t i = 0; i < book_.fleet().replicas.size(); ++i) {
     const ReplicaId id(i);
@@ -54,7 +65,7 @@ void ElasticKeeper::Look() {
 void ElasticKeeper::LookAt(ReplicaId replica, Segment& segment) {
   if (segment.order) Write(replica, segment);
   const Instant now = Now();
-  const SegmentRead read = ReadSegment(segment.path);
+  const SegmentRead read = ReadSegment(segment.path, MemoryOf(replica));
   control_.edge().telemetry->engines().OnSegment(book_.replica_config(replica).id, /*write=*/false,
                                                  ResultOf(read.fault));
   // A writer holds the lock for a moment; one that keeps it shows in the metrics and in the age of the values.
@@ -78,7 +89,7 @@ void ElasticKeeper::LookAt(ReplicaId replica, Segment& segment) {
 
 void ElasticKeeper::Write(ReplicaId replica, Segment& segment) {
   const Bytes limit = *segment.order;
-  const SegmentRead wrote = WriteLimit(segment.path, limit);
+  const SegmentRead wrote = WriteLimit(segment.path, limit, MemoryOf(replica));
   control_.edge().telemetry->engines().OnSegment(book_.replica_config(replica).id, /*write=*/true,
                                                  ResultOf(wrote.fault));
   if (wrote.fault == SegmentFault::kNone) {

@@ -39,6 +39,8 @@ class ElasticKeeper {
     std::optional<Bytes> written;  // Not seen at a look yet.
   };
 
+  // Of the GPUs of the replica together, as far as it is known.
+  Bytes MemoryOf(ReplicaId replica) const;
   void Look();
   void LookAt(ReplicaId replica, Segment& segment);
   void Write(ReplicaId replica, Segment& segment);

@@ -58,6 +58,18 @@ TEST_F(KvcachedSegment, WithImpossibleNumbersIsGarbage) {
   }
 }
 
+TEST_F(KvcachedSegment, WithMoreThanItsGpuHoldsIsGarbage) {
+  const Bytes memory(80'000);
+  const std::string kBad[] = {BytesOf(100, int64_t{1} << 50, 0), BytesOf(100, 0, 80'001), BytesOf(100, 50'000, 30'001)};
+  for (const std::string& bytes : kBad) {
+    Store(bytes);
+    EXPECT_EQ(ReadSegment(path_, memory).fault, SegmentFault::kGarbage);
+    EXPECT_EQ(WriteLimit(path_, Bytes(200), memory).fault, SegmentFault::kGarbage);
+  }
+  Store(BytesOf(int64_t{1} << 50, 50'000, 30'000));
+  EXPECT_EQ(ReadSegment(path_, memory).fault, SegmentFault::kNone) << "the limit promises nothing";
+}
+
 TEST_F(KvcachedSegment, OfAnotherSizeOrKindIsGarbage) {
   for (const size_t size : {0, 8, 23, 25, 4096}) {
     Store(std::string(size, '\1'));

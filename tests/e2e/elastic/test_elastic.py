@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 
 from processes import Engine, Router, wait_until  # noqa: E402
 from raw_http import chat, request_bytes, send  # noqa: E402
-from segment_file import GB, Segment  # noqa: E402
+from segment_file import GB, LAYOUT, Segment  # noqa: E402
 
 MODELS = {"a": "llama-3.1-8b", "b": "mistral-7b"}
 CLASSES = "classes: {standard: {ttft: 60s, tpot: 1s, queue: 120s, default: true}}\n"
@@ -94,7 +94,10 @@ def test_memory_that_neighbours_preallocated_is_not_given_out(folder, engines, s
         router.wait_for_count("penstock_pool_capacity_bytes", 7 * GB, pool="g")
 
 
-@pytest.mark.parametrize("garbage", [b"", b"x" * 10, b"\0" * 24, b"\xff" * 24, b"x" * 4096])
+IMPOSSIBLE_USE = LAYOUT.pack(6 * GB, 1 << 50, 0)
+
+
+@pytest.mark.parametrize("garbage", [b"", b"x" * 10, b"\0" * 24, b"\xff" * 24, b"x" * 4096, IMPOSSIBLE_USE])
 def test_garbage_is_counted_named_and_the_last_limit_kept(folder, engines, segments, garbage):
     with Router(folder, config=config(engines, segments)) as router:
         router.wait_for_count("penstock_pool_capacity_bytes", 6 * GB, pool="a")
