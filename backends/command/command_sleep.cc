@@ -39,6 +39,11 @@ void CommandSleep::Stop() {
   news_.cancel();
 }
 
+void CommandSleep::Abandon() {
+  abandoned_ = true;
+  news_.cancel();
+}
+
 asio::awaitable<VerbEnd> CommandSleep::Run(Verb verb, std::string start, std::string stop, Duration timeout) {
   const Instant end = Now() + timeout;
   VerbEnd result;
@@ -67,7 +72,9 @@ asio::awaitable<VerbEnd> CommandSleep::Wake(const std::string& start, const std:
   while (failed.ok()) {
     if (stopped_) co_return GivenUp();
     const std::optional<CommandEnd> ended = started_->end();
-    if (ended && !ended->ok()) {
+    if (abandoned_) {
+      failed = GivenUp();
+    } else if (ended && !ended->ok()) {
       failed = {VerbFault::kCommand,
                 absl::StrCat("the start command ended with ", ended->Text(), LastWords(*started_))};
     } else if (seen_ == Seen::kAnswer) {
@@ -92,7 +99,7 @@ asio::awaitable<VerbEnd> CommandSleep::FallAsleep(const std::string& stop, Insta
   const VerbEnd ran = co_await RunStop(stop, end);
   if (!ran.ok()) co_return ran;
   seen_ = Seen::kNothing;
-  while (seen_ != Seen::kSilence) {
+  while (seen_ != Seen::kSilence && !abandoned_) {
     if (stopped_) co_return GivenUp();
     if (Now() >= end) co_return VerbEnd{VerbFault::kUnchanged, "the engine still answers after its stop command ended"};
     co_await AwaitNews(end);

@@ -34,6 +34,8 @@ class CommandSleep {
   bool start_runs() const { return started_ != nullptr && !started_->over(); }
   // Ends an operation soon. Commands that run are left alone.
   void Stop();
+  // Nobody polls the engine any more. A wake is undone as one that failed, and a sleep waits for no silence.
+  void Abandon();
 
  private:
   boost::asio::awaitable<VerbEnd> Wake(const std::string& start, const std::string& stop, Instant end);
@@ -53,6 +55,7 @@ class CommandSleep {
   std::unique_ptr<ShellCommand> stopping_;
   Seen seen_ = Seen::kNothing;  // Since the last order.
   bool stopped_ = false;
+  bool abandoned_ = false;
 };
 
 }  // namespace penstock

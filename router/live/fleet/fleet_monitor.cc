@@ -17,7 +17,6 @@
 namespace penstock {
 namespace asio = boost::asio;
 namespace {
-
 // An engine that cannot be recognised by its url is looked at again this often.
 constexpr Duration kBadUrlPause = Duration::Seconds(5);
 
@@ -68,6 +67,7 @@ void FleetMonitor::Reload(const Config& config, std::function<void()> published)
 
 void FleetMonitor::Stop() {
   stopped_ = true;
+  keeper_.Stop();
   while (!watched_.empty()) StopWatching(watched_.begin()->first);
 }
 
@@ -75,7 +75,7 @@ void FleetMonitor::StopWatching(ReplicaId replica) {
   const auto found = watched_.find(replica);
   if (found == watched_.end()) return;
   found->second->work.Cut();
-  if (found->second->sleeper) found->second->sleeper->Stop();
+  keeper_.Leave(*found->second);
   adapters_.Stop(replica);
   patrol_.Forget(replica);
   departures_.Left(found->second);

@@ -43,6 +43,20 @@ void SleepKeeper::Configure(WatchedReplica& watched) {
   if (watched.discovered) OnDiscovered(watched);
 }
 
+void SleepKeeper::Leave(const WatchedReplica& watched) {
+  if (watched.sleeper == nullptr) return;
+  const bool leaves = book_.removed(watched.id);
+  watched.sleeper->Stop(leaves);
+  std::erase_if(leaving_, [](const std::weak_ptr<Sleeper>& each) { return each.expired(); });
+  if (leaves) leaving_.push_back(watched.sleeper);
+}
+
+void SleepKeeper::Stop() {
+  for (const std::weak_ptr<Sleeper>& each : leaving_) {
+    if (const auto sleeper = each.lock()) sleeper->Stop();
+  }
+}
+
 void SleepKeeper::OnDiscovered(WatchedReplica& watched) {
   if (watched.sleeper == nullptr) return;
   const KnownReplica& known = book_.known(watched.id);

@@ -7,7 +7,9 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "router/fleet/fleet_book.h"
@@ -29,6 +31,10 @@ class SleepKeeper {
   void Configure(WatchedReplica& watched);
   // The book has the discovery of its engine.
   void OnDiscovered(WatchedReplica& watched);
+  // The replica is not watched any more. One that left the fleet leaves no start command behind.
+  void Leave(const WatchedReplica& watched);
+  // Replicas that left are not waited for any more.
+  void Stop();
   // `level`: of a sleep.
   void Order(WatchedReplica& watched, Verb verb, SleepLevel level);
   // After a round of the monitor that began then, and ended with `status`.
@@ -52,6 +58,7 @@ class SleepKeeper {
   const FleetBook& book_;
   FleetPublisher& publisher_;
   const Publish publish_;
+  std::vector<std::weak_ptr<Sleeper>> leaving_;
 };
 
 }  // namespace penstock

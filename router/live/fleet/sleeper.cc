@@ -179,9 +179,13 @@ void Sleeper::OnSaidAsleep() {
   if (tracker_.Set(Residency::kAsleep, Now())) TellChange();
 }
 
-void Sleeper::Stop() {
+void Sleeper::Stop(bool leaves) {
   stopped_ = true;
-  commands_.Stop();
+  if (leaves) {
+    commands_.Abandon();
+  } else {
+    commands_.Stop();
+  }
   if (!order_.verbs) return;
   order_.verbs->Stop();
   // Its verb may still wait for a connection.

@@ -70,7 +70,8 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
   // The engine refused a request, because the model is not in memory.
   void OnSaidAsleep();
   void OnToken(Instant then) { tracker_.OnToken(then); }
-  void Stop();
+  // `leaves`: the replica is no part of the fleet any more. A wake under way is undone; what runs ends later.
+  void Stop(bool leaves = false);
   // The last call: connections must end before the loop.
   void Release() { pool_.reset(); }
 

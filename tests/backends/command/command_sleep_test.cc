@@ -102,6 +102,14 @@ TEST_F(CommandSleeps, AnEngineThatAnswersOnIsNotAsleep) {
   EXPECT_THAT(end.message, HasSubstr("still answers after its stop command"));
 }
 
+TEST_F(CommandSleeps, AWakeOfAReplicaThatLeavesIsUndone) {
+  const std::string mark = ::testing::TempDir() + "left_" + std::to_string(getpid());
+  const VerbEnd end = Run(Verb::kWake, "exec sleep 1000", "echo x > " + mark, [this] { sleep_.Abandon(); });
+  EXPECT_EQ(end.fault, VerbFault::kStopped);
+  EXPECT_FALSE(sleep_.start_runs());
+  EXPECT_EQ(remove(mark.c_str()), 0) << "the stop command ran";
+}
+
 TEST_F(CommandSleeps, AStoppedRouterGivesUpAtOnce) {
   EXPECT_EQ(Run(Verb::kWake, "exec sleep 1000", "true", [this] { sleep_.Stop(); }).fault, VerbFault::kStopped);
 }

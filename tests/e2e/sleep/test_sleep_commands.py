@@ -1,11 +1,13 @@
 """Models that commands of the operator start and stop, with the real binary."""
 import os
 import signal
+import socket
 import threading
 
 import pytest
 from openai import APIStatusError, OpenAI
-from processes import BINARY, Router, free_port, wait_until
+from processes import BINARY, Engine, Router, free_port, wait_until
+from raw_http import chat, request_bytes
 
 CHAT = "llama-3.1-8b"
 CODE = "qwen2.5-7b"
@@ -110,6 +112,22 @@ def test_a_model_that_is_silent_for_a_while_goes_on(folder):
         assert ask(router).usage.completion_tokens == 5
         assert router.metrics().sum("penstock_wakes_total", replica=CHAT) == 1
         os.kill(process, 9)
+
+
+def test_a_replica_that_leaves_during_its_wake_leaves_no_start_command(folder):
+    pid, stopped = folder / "leaving.pid", folder / "stopped"
+    with Engine(folder, CODE) as engine:
+        other = f"replicas:\n  - {{id: code, url: '{engine.url}'}}\n"
+        sleep = f"by: command, timeout: 60s, start: 'echo $$ > {pid}.new; mv {pid}.new {pid}; exec sleep 1000', stop: 'touch {stopped}'"
+        leaving = f"  - {{id: chat, url: 'http://127.0.0.1:{free_port()}', model: {CHAT}, sleep: {{{sleep}}}}}\n"
+        with Router(folder, config=other + leaving) as router:
+            with socket.create_connection(router.address) as client:
+                client.sendall(request_bytes(body=chat("Say something.", model=CHAT)))
+                wait_until(pid.exists, 20, "the start command runs")
+                router.write_config(other)
+                router.signal(signal.SIGHUP)
+                wait_until(lambda: stopped.exists() and not runs(pid), 20, "it is ended, and the stop command ran")
+            assert ask(router, CODE).usage.completion_tokens == 5
 
 
 def test_a_start_command_that_fails_is_an_error_with_its_last_output(folder):
