@@ -62,6 +62,12 @@ class Sleepers : public ::testing::Test {
     news_.clear();
   }
 
+  void Become(SleepBy by) {
+    std::optional<ReplicaSleepConfig> config = Commanded().sleep;
+    config->by = by;
+    sleeper_->SetConfig(config);
+  }
+
   Edge edge_;
   EventLoop loop_{0, edge_};
   std::vector<SleepNews> news_;
@@ -80,6 +86,20 @@ TEST_F(Sleepers, AnOldReportOfAnEngineThatIsGoneIsNoReasonToStayAwake) {
   EXPECT_EQ(news_[0].event.residency, Residency::kAsleep);
   EXPECT_EQ(news_[1].verb, Verb::kSleep);
   EXPECT_TRUE(news_[1].end.ok()) << news_[1].end.message;
+}
+
+TEST_F(Sleepers, AnEngineThatSleepsByItsOwnRequestsDoesNotWakeByAReloadToCommands) {
+  Become(SleepBy::kAuto);
+  sleeper_->OnSaidAsleep();
+  Become(SleepBy::kCommand);
+  ASSERT_EQ(news_.size(), 1U);
+  Round({.answered = true});
+  EXPECT_EQ(sleeper_->residency(), Residency::kAsleep) << "it answers its pages, and sleeps";
+  EXPECT_EQ(news_.size(), 1U);
+  // Its process has ended: from now on the commands start it.
+  Round(kCrashed);
+  Round({.answered = true});
+  EXPECT_EQ(sleeper_->residency(), Residency::kAwake);
 }
 
 TEST_F(Sleepers, AnEngineWhoseStartCommandRunsIsNotAsleepBeforeItsEnd) {

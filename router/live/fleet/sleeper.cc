@@ -42,7 +42,9 @@ void Sleeper::Reach(UpstreamAddress address, UpstreamPool::Options options) {
 
 void Sleeper::SetConfig(const std::optional<ReplicaSleepConfig>& config) {
   const bool was_retired = std::exchange(retirement_.begun, !config.has_value());
-  if (config) config_ = *config;
+  const bool later = config && residency() != Residency::kAwake && ByCommand(*config) && !ByCommand(config_);
+  next_ = later ? config : std::nullopt;
+  if (config && !later) config_ = *config;
   // The core has forgotten the replica's sleep meanwhile.
   if (config && was_retired && residency() != Residency::kAwake) TellChange();
   if (!was_retired) retirement_.wakes = 0;
@@ -50,7 +52,7 @@ void Sleeper::SetConfig(const std::optional<ReplicaSleepConfig>& config) {
 }
 
 void Sleeper::WakeRetired() {
-  if (!retirement_.begun || stopped_ || tracker_.busy() || residency() != Residency::kAsleep) return;
+  if (!retirement_.begun || order_.stopped || tracker_.busy() || residency() != Residency::kAsleep) return;
   if (retirement_.wakes > 0 && Now() < retirement_.next) return;
   retirement_.next = Now() + std::min(kLongestRetry, kFirstRetry * (int64_t{1} << std::min(retirement_.wakes, 10)));
   ++retirement_.wakes;
@@ -69,7 +71,7 @@ void Sleeper::SetEngine(const SleepVerbs* verbs, SleepTarget target) {
 }
 
 void Sleeper::Order(Verb verb, SleepLevel level) {
-  if (tracker_.busy() || stopped_ || load_.asked_at) return;
+  if (tracker_.busy() || order_.stopped || load_.asked_at) return;
   const Residency wanted = verb == Verb::kWake ? Residency::kAwake : Residency::kAsleep;
   if (tracker_.residency() == wanted) return TellEnd(verb, VerbEnd(), Duration());
   if (pool_ == nullptr || (!ByCommand(config_) && verbs_ == nullptr)) {
@@ -114,7 +116,7 @@ asio::awaitable<void> Sleeper::Run(Verb verb) {
   }
   const Duration took = tracker_.End(end.ok(), Now());
   if (end.page_lies) tracker_.Distrust();
-  if (!stopped_) TellEnd(verb, std::move(end), took);
+  if (!order_.stopped) TellEnd(verb, std::move(end), took);
 }
 
 asio::awaitable<VerbEnd> Sleeper::RunByEngine(Verb verb) {
@@ -144,6 +146,9 @@ void Sleeper::FollowCommands(const SleeperRound& round) {
 
 asio::awaitable<void> Sleeper::AfterRound(SleeperRound round) {
   const auto self = shared_from_this();
+  if (next_ && !tracker_.busy() && (round.gone || residency() == Residency::kAwake)) {
+    config_ = *std::exchange(next_, std::nullopt);
+  }
   if (ByCommand(config_) && !tracker_.busy()) FollowCommands(round);
   // An engine that is silent for a moment may still report. One that is gone will not.
   const bool known = round.answered || round.gone;
@@ -158,7 +163,7 @@ asio::awaitable<void> Sleeper::AfterRound(SleeperRound round) {
     EngineVerbs question(loop_.io(), *pool, key_, *verbs, targets_.engine());
     const EngineRest rest = co_await question.Ask();
     // The answer is that of the engine before.
-    if (stopped_ || verbs_ != verbs) co_return;
+    if (order_.stopped || verbs_ != verbs) co_return;
     if (rest != EngineRest::kAwake && rest != EngineRest::kAsleep && rest != EngineRest::kFailed) co_return;
     const ResidencyTracker::Finding finding = tracker_.Saw(rest != EngineRest::kAwake, asked);
     if (finding == ResidencyTracker::Finding::kChanged) TellChange();
@@ -175,12 +180,12 @@ asio::awaitable<void> Sleeper::AfterRound(SleeperRound round) {
 }
 
 void Sleeper::OnSaidAsleep() {
-  if (tracker_.busy() || stopped_ || ByCommand(config_)) return;
+  if (tracker_.busy() || order_.stopped || ByCommand(config_)) return;
   if (tracker_.Set(Residency::kAsleep, Now())) TellChange();
 }
 
 void Sleeper::Stop(bool leaves) {
-  stopped_ = true;
+  order_.stopped = true;
   if (leaves) {
     commands_.Abandon();
   } else {

@@ -53,7 +53,8 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
 
   // The way to the engine; at the start and never later.
   void Reach(UpstreamAddress address, UpstreamPool::Options options);
-  // A reload. A replica that may sleep no more is woken, however often that takes.
+  // A reload. A replica that may sleep no more is woken, however often that takes. One that sleeps by requests of its
+  // engine is woken by them, and its commands hold from then on, or once its engine is gone.
   void SetConfig(const std::optional<ReplicaSleepConfig>& config);
   // The engine was recognised. Null verbs: it has none. It may be another process than before.
   void SetEngine(const SleepVerbs* verbs, SleepTarget target);
@@ -101,8 +102,9 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
     std::optional<Instant> asked_at;
   };
 
-  // The order under way.
+  // The order under way. Once it is stopped, nothing begins and no end is news.
   struct UnderWay {
+    bool stopped = false;
     std::optional<EngineVerbs> verbs;
     CutOff work;
   };
@@ -126,6 +128,7 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
   const std::string key_;
   const Tell tell_;
   ReplicaSleepConfig config_;
+  std::optional<ReplicaSleepConfig> next_;  // Of commands, while the engine sleeps by its own requests.
   ResidencyTracker tracker_;
   std::shared_ptr<UpstreamPool> pool_;  // Each user has a share.
   const SleepVerbs* verbs_ = nullptr;
@@ -135,7 +138,6 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
   UnderWay order_;
   Load load_;
   Retirement retirement_;
-  bool stopped_ = false;
 };
 
 }  // namespace penstock
