@@ -56,7 +56,7 @@ bool Shares::AddEngine(ReplicaId id, const Engine* before) {
   ManagedGpu& gpu = gpus_[replica.gpus.front()];
   gpu.memory = gpus[replica.gpus.front()].elastic;
   gpu.engines.push_back(engines_.size());
-  engines_.push_back(std::move(engine));
+  engines_.push_back(engine);
   return true;
 }
 
@@ -65,7 +65,7 @@ void Shares::KeepCounts(const Engine& before) {
   engine.replica = before.replica;
   engine.orders = before.orders;
   engine.failed = before.failed;
-  engines_.push_back(std::move(engine));
+  engines_.push_back(engine);
 }
 
 void Shares::Told(const ElasticReport& report, Instant now, std::vector<Action>& actions) {
@@ -143,6 +143,7 @@ ShareClaim Shares::ClaimOf(const Engine& engine, Instant now) const {
 
 void Shares::MakePlan(ManagedGpu& gpu, Instant now) {
   std::vector<ShareClaim> claims;
+  claims.reserve(gpu.engines.size());
   for (const size_t index : gpu.engines) claims.push_back(ClaimOf(engines_[index], now));
   const double memory = gpu.memory.AsDouble();
   if (!IsUneven(claims, memory)) {

@@ -32,8 +32,8 @@ void RivalBooks::Configure(const Fleet& fleet) {
 }
 
 const std::vector<size_t>& RivalBooks::ServersOf(ModelId model) const {
-  static const std::vector<size_t> kNone;
-  return model.value() < servers_.size() ? servers_[model.value()] : kNone;
+  static const std::vector<size_t> none;
+  return model.value() < servers_.size() ? servers_[model.value()] : none;
 }
 
 void RivalBooks::SetHealth(const ReplicaHealth& event) {
