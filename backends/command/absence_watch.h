@@ -1,8 +1,9 @@
 // Is an engine that commands start and stop asleep, or does it hang? A pure state machine; time is an argument.
 //
-// An engine whose processes have ended is asleep. One that may still hold its memory hangs: the start command of this
-// router runs, or requests ran there and its address still takes connections. A hang is no sleep. After the patience,
-// the engine is to be stopped, and again after each further patience. Owned by the control loop, one per replica.
+// An engine whose processes have ended is asleep. One that may still hold its memory hangs. Its start command runs, it
+// answers with errors, or requests ran there and its address still takes connections. A hang is no sleep. After the
+// patience without a token, the engine is to be stopped, and again after each further patience. Owned by the control
+// loop, one per replica.
 #ifndef PENSTOCK_BACKENDS_COMMAND_ABSENCE_WATCH_H_
 #define PENSTOCK_BACKENDS_COMMAND_ABSENCE_WATCH_H_
 
@@ -16,9 +17,11 @@ namespace penstock {
 struct CommandRound {
   bool answered = false;
   bool gone = false;        // It is down by its polls.
-  bool refused = false;     // Nothing takes connections at its address.
-  bool start_runs = false;  // The start command that this router ran.
+  bool refused = false;     // Nothing takes connections at its address, or a proxy says so (502, 504).
+  bool errs = false;        // It answers its pages with errors that no proxy makes.
+  bool start_runs = false;  // The start command of this router runs.
   int running = -1;         // Requests there by its last report; negative: unknown.
+  Instant token;            // A stream of the engine got its last token then.
 };
 
 class AbsenceWatch {

@@ -2,13 +2,28 @@
 
 #include <utility>
 
+#include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 namespace penstock {
 namespace {
 constexpr Duration kTimeout = Duration::Milliseconds(2'000);
 constexpr size_t kLimit = 4 << 20;
+constexpr absl::string_view kHttpStatus = "penstock/http_status";
+
+absl::Status Answered(absl::Status error, int status) {
+  error.SetPayload(kHttpStatus, absl::Cord(absl::StrCat(status)));
+  return error;
+}
+
 }  // namespace
+
+int HttpStatusOf(const absl::Status& error) {
+  const auto text = error.GetPayload(kHttpStatus);
+  int status = 0;
+  return text && absl::SimpleAtoi(std::string(*text), &status) ? status : 0;
+}
 
 boost::asio::awaitable<absl::StatusOr<Fetched>> Fetch(UpstreamPool& pool, std::string target, absl::string_view key) {
   UpstreamRequest request;
@@ -23,7 +38,9 @@ boost::asio::awaitable<absl::StatusOr<Fetched>> Fetch(UpstreamPool& pool, std::s
   if (!head.ok()) co_return head.status();
   auto body = co_await exchange->ReadAll(kTimeout, kLimit);
   if (!body.ok()) co_return body.status();
-  if (head->status == 503) co_return absl::UnavailableError(absl::StrCat(request.target, ": ", body->substr(0, 200)));
+  if (head->status == 503) {
+    co_return Answered(absl::UnavailableError(absl::StrCat(request.target, ": ", body->substr(0, 200))), head->status);
+  }
   Fetched fetched;
   fetched.status = head->status;
   fetched.body = *std::move(body);
@@ -36,11 +53,10 @@ boost::asio::awaitable<absl::StatusOr<std::string>> FetchGood(UpstreamPool& pool
   if (!fetched.ok()) co_return fetched.status();
   if (fetched->ok()) co_return std::move(fetched->body);
   const std::string message = absl::StrCat(target, ": status ", fetched->status);
-  if (fetched->status == 401 || fetched->status == 403) co_return absl::UnauthenticatedError(message);
-  if (fetched->status == 404 || fetched->status == 405 || fetched->status == 501) {
-    co_return absl::NotFoundError(message);
-  }
-  co_return absl::UnavailableError(message);
+  const int status = fetched->status;
+  if (status == 401 || status == 403) co_return Answered(absl::UnauthenticatedError(message), status);
+  if (status == 404 || status == 405 || status == 501) co_return Answered(absl::NotFoundError(message), status);
+  co_return Answered(absl::UnavailableError(message), status);
 }
 
 boost::asio::awaitable<absl::StatusOr<std::string>> FetchUnlessRefused(UpstreamPool& pool, std::string target,
@@ -50,8 +66,10 @@ boost::asio::awaitable<absl::StatusOr<std::string>> FetchUnlessRefused(UpstreamP
   if (fetched->ok()) co_return std::move(fetched->body);
   if (fetched->status == 501 || (fetched->status >= 400 && fetched->status < 500)) co_return std::string();
   const std::string message = absl::StrCat(target, ": status ", fetched->status);
-  if (fetched->status == 502 || fetched->status == 504) co_return absl::UnavailableError(message);
-  co_return absl::FailedPreconditionError(message);
+  if (fetched->status == 502 || fetched->status == 504) {
+    co_return Answered(absl::UnavailableError(message), fetched->status);
+  }
+  co_return Answered(absl::FailedPreconditionError(message), fetched->status);
 }
 
 }  // namespace penstock

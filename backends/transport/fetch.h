@@ -5,6 +5,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "backends/transport/upstream.h"
@@ -17,6 +18,9 @@ struct Fetched {
   std::string body;
   bool ok() const { return status >= 200 && status < 300; }
 };
+
+// The HTTP status of the answer that an error below tells of; zero: no answer came.
+int HttpStatusOf(const absl::Status& error);
 
 // Each step may take 2 s, and the answer may have 4 MiB. A non-empty key goes out as bearer token. The status of the
 // engine is a value; errors are errors of the exchange. Only 503 is Unavailable: the engine loads, scales or is dead.

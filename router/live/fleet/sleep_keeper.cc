@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "backends/transport/fetch.h"
 #include "base/clock.h"
 #include "router/fleet/sleep_plan.h"
 #include "router/live/fleet/notice.h"
@@ -87,8 +88,15 @@ void SleepKeeper::Order(WatchedReplica& watched, Verb verb, SleepLevel level) {
 
 boost::asio::awaitable<void> SleepKeeper::AfterRound(WatchedReplica& watched, absl::Status status, Instant began) {
   if (watched.sleeper == nullptr) co_return;
-  const SleeperRound round = {status.ok(), watched.health.probing_needed(), absl::IsUnavailable(status), began,
-                              book_.config().limits.hang_after};
+  const int answer = HttpStatusOf(status);
+  const bool no_upstream = answer == 502 || answer == 504;
+  SleeperRound round;
+  round.answered = status.ok();
+  round.gone = watched.health.probing_needed();
+  round.refused = absl::IsUnavailable(status) && (answer == 0 || no_upstream);
+  round.errs = answer != 0 && answer != 503 && !no_upstream;
+  round.began = began;
+  round.patience = book_.config().limits.hang_after;
   co_await watched.sleeper->AfterRound(round);
 }
 

@@ -129,7 +129,8 @@ asio::awaitable<VerbEnd> Sleeper::RunByEngine(Verb verb) {
 void Sleeper::FollowCommands(const SleeperRound& round) {
   using Finding = AbsenceWatch::Finding;
   const Finding finding = absence_.OnRound(
-      {round.answered, round.gone, round.refused, commands_.start_runs(), load_.running}, Now(), round.patience);
+      {round.answered, round.gone, round.refused, round.errs, commands_.start_runs(), load_.running, load_.token},
+      Now(), round.patience);
   if (finding == Finding::kAsleep) load_.running = -1;
   if (finding == Finding::kAwake || finding == Finding::kAsleep) {
     const Residency found = finding == Finding::kAwake ? Residency::kAwake : Residency::kAsleep;
@@ -137,7 +138,7 @@ void Sleeper::FollowCommands(const SleeperRound& round) {
   } else if (finding == Finding::kHangs && residency() == Residency::kAwake && !retirement_.begun) {
     load_.asked_at.reset();
     Begin(Verb::kSleep);
-    // It may come to itself, but is being stopped: the core sends nothing more there.
+    // The engine may answer again, but it is being stopped: the core sends nothing more there.
     SleepNews news = {Present(false, Duration()), std::nullopt, VerbEnd()};
     news.hangs = true;
     tell_(news);

@@ -40,7 +40,8 @@ struct SleepNews {
 struct SleeperRound {
   bool answered = false;
   bool gone = false;     // The engine is down by its polls.
-  bool refused = false;  // Nothing takes connections at its address.
+  bool refused = false;  // As CommandRound has both.
+  bool errs = false;
   Instant began;
   Duration patience;  // Time after which an engine that hangs is stopped.
 };
@@ -70,7 +71,10 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
   }
   // The engine refused a request, because the model is not in memory.
   void OnSaidAsleep();
-  void OnToken(Instant then) { tracker_.OnToken(then); }
+  void OnToken(Instant then) {
+    tracker_.OnToken(then);
+    load_.token = then;
+  }
   // `leaves`: the replica is no part of the fleet any more. A wake under way is undone; what runs ends later.
   void Stop(bool leaves = false);
   // The last call: connections must end before the loop.
@@ -96,9 +100,10 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
     Instant next;
   };
 
-  // The last report of the engine, and the order to sleep that waits for a younger one.
+  // The last signs of work of the engine, and the order to sleep that waits for a younger report.
   struct Load {
     int running = -1;
+    Instant token;
     std::optional<Instant> asked_at;
   };
 

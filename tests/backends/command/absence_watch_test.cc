@@ -41,6 +41,19 @@ TEST_F(AnAbsentEngine, OfNoProcessThatIsKnownHangsWhileRequestsRanAndItsAddressL
       << "it crashed with its requests";
 }
 
+TEST_F(AnAbsentEngine, ThatAnswersWithErrorsIsNotAsleep) {
+  EXPECT_EQ(After(1, {.gone = true, .errs = true, .running = 0}), Finding::kNothing);
+  EXPECT_EQ(After(21, {.gone = true, .errs = true, .running = 0}), Finding::kHangs);
+}
+
+TEST_F(AnAbsentEngine, IsNotStoppedWhileTokensCome) {
+  const Instant token = Instant() + Duration::Seconds(15);
+  const CommandRound deaf = {.gone = true, .start_runs = true, .token = token};
+  EXPECT_EQ(After(1, deaf), Finding::kNothing);
+  EXPECT_EQ(After(34, deaf), Finding::kNothing);
+  EXPECT_EQ(After(35, deaf), Finding::kHangs);
+}
+
 TEST_F(AnAbsentEngine, ThatAnswersBetweenIsGivenThePatienceAgain) {
   const CommandRound silent = {.answered = false, .gone = true, .start_runs = true};
   EXPECT_EQ(After(1, silent), Finding::kNothing);

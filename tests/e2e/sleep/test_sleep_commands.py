@@ -8,6 +8,7 @@ import pytest
 from openai import APIStatusError, OpenAI
 from processes import BINARY, Engine, Router, free_port, wait_until
 from raw_http import chat, request_bytes
+from scripted_engine import ScriptedEngine, http
 
 CHAT = "llama-3.1-8b"
 CODE = "qwen2.5-7b"
@@ -48,6 +49,22 @@ def test_commands_start_a_model_for_a_request_and_stop_it_when_it_is_idle(folder
         assert ask(router).usage.completion_tokens == 5
         assert "is down" not in router.log()
         router.wait_for_count("penstock_sleeps_total", 2, result="ok")
+
+
+def test_an_engine_that_answers_with_errors_is_not_asleep(folder):
+    """It holds its memory; a proxy that says that nobody is behind it does not."""
+    with ScriptedEngine() as engine:
+        sleep = "{after: 60s, by: command, start: 'true', stop: 'true'}"
+        config = f"replicas: [{{id: a, url: '{engine.url}', engine: vllm, model: m, kv_tokens: 100000, sleep: {sleep}}}]\n"
+        card = http(200, {"object": "list", "data": [{"id": "m", "object": "model"}]})
+        engine.pages["/v1/models"] = card
+        with Router(folder, config=config) as router:
+            router.wait_for_log("replica is up")
+            engine.pages = dict.fromkeys(("/v1/models", "/health", "/metrics"), http(500, {}))
+            router.wait_for_log("replica is down")
+            assert router.metrics().sum("penstock_replica_asleep") == 0 and "found asleep" not in router.log()
+            engine.pages = dict.fromkeys(engine.pages, http(502, {}))
+            router.wait_for_count("penstock_replica_asleep", 1)
 
 
 def test_an_engine_that_dies_is_started_again_for_the_next_request(folder):
