@@ -61,7 +61,7 @@ absl::StatusOr<std::unique_ptr<ShellCommand>> CommandSleep::Launch(const std::st
 }
 
 asio::awaitable<VerbEnd> CommandSleep::Wake(const std::string& start, const std::string& stop, Instant end) {
-  // It may be an engine that hangs.
+  // The start command of an earlier wake may be an engine that hangs.
   const bool alone = co_await EndStart();
   if (stopped_) co_return GivenUp();
   if (!alone) co_return Immortal();

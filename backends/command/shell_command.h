@@ -44,7 +44,7 @@ class ShellCommand {
 
   // Nullopt: it runs.
   std::optional<CommandEnd> end() const;
-  // It has ended, and its group too where Kill() ended it. `on_end` runs again then.
+  // The command has ended, and its group too where Kill() ended it. `on_end` runs again then.
   bool over() const;
   // The last output in one line, without control characters.
   std::string Output() const;

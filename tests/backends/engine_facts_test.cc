@@ -10,7 +10,6 @@
 
 namespace penstock {
 namespace {
-
 Observation VllmLoad(const std::string& metrics) {
   Observation seen;
   EXPECT_TRUE(ReadVllmLoad(metrics, {}, &seen).ok());

@@ -9,7 +9,6 @@
 
 namespace penstock {
 namespace {
-
 constexpr int64_t kBlock = 16;
 const Instant kStart = Instant() + Duration::Seconds(100);
 Instant At(double seconds) { return kStart + Duration::Seconds(seconds); }

@@ -11,7 +11,6 @@
 
 namespace penstock {
 namespace {
-
 RequestFacts Scan(Endpoint endpoint, const std::string& body) {
   auto result = ScanRequest(endpoint, body, AllOutputLimits());
   if (const ApiError* error = std::get_if<ApiError>(&result)) ADD_FAILURE() << error->message;

@@ -8,7 +8,6 @@
 
 namespace penstock {
 namespace {
-
 using Kind = NextStep::Kind;
 
 const Instant kNow = Instant::FromNanoseconds(5'000'000'000);

@@ -18,7 +18,6 @@
 
 namespace penstock {
 namespace {
-
 using ::testing::HasSubstr;
 using ::testing::Not;
 

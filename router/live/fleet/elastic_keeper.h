@@ -39,7 +39,7 @@ class ElasticKeeper {
     std::optional<Bytes> written;  // Not seen at a look yet.
   };
 
-  // Of the GPUs of the replica together, as far as it is known.
+  // The memory of the replica's GPUs together; kMostSegmentMemory where that of one is unknown.
   Bytes MemoryOf(ReplicaId replica) const;
   void Look();
   void LookAt(ReplicaId replica, Segment& segment);

@@ -12,7 +12,6 @@
 
 namespace penstock::testing {
 namespace {
-
 constexpr double kStep = 0.01;  // Seconds of a step of MakeFleet's replicas.
 
 // Replicas with two streams each, whose steps take the time that a test says.
