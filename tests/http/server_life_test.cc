@@ -59,6 +59,7 @@ TEST(ServerLife, ABodyThatTheEngineDoesNotTakeEndsWithItsClient) {
   Latch end;
   // Reads no more from the connection that it keeps.
   ScriptedEngine engine([&](EngineCall& call) {
+    call.wire.BoundReceived(64 << 10);
     call.Answer(200, R"({"choices":[{}]})");
     end.Wait(std::chrono::milliseconds(60'000));
   });
@@ -67,8 +68,8 @@ TEST(ServerLife, ABodyThatTheEngineDoesNotTakeEndsWithItsClient) {
   const auto client = router.Connect();
   client->Send(PostJson("/v1/chat/completions", ChatBody()));
   ASSERT_EQ(ReadMessage(*client).status(), 200);
-  // More than the sockets between them hold.
-  client->Send(PostJson("/v1/chat/completions", ChatBody(",\"user\":\"" + std::string(24 << 20, 'u') + "\"")));
+  // More than the sockets between them hold, and read before the idle connection expires.
+  client->Send(PostJson("/v1/chat/completions", ChatBody(",\"user\":\"" + std::string(8 << 20, 'u') + "\"")));
   ASSERT_TRUE(Eventually([&] { return router.book.Of<RequestArrived>().size() == 2; }));
   client->Close();
   EXPECT_TRUE(Eventually([&] { return router.server->active_requests() == 0; }));

@@ -65,9 +65,15 @@ std::unique_ptr<Wire> Wire::Connect(uint16_t port) {
 
 Wire::~Wire() { Close(); }
 
-void Wire::Shutdown() { shutdown(fd_, SHUT_RDWR); }
+void Wire::BoundReceived(int bytes) { setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes)); }
+
+void Wire::Shutdown() {
+  std::lock_guard lock(closing_);
+  if (fd_ >= 0) shutdown(fd_, SHUT_RDWR);
+}
 
 void Wire::Close() {
+  std::lock_guard lock(closing_);
   if (fd_ >= 0) {
     shutdown(fd_, SHUT_RDWR);
     close(fd_);

@@ -21,7 +21,7 @@ namespace penstock {
 // Bounds a hang; nothing is measured by it. A sanitized test beside another one is twenty times slower than a release.
 inline constexpr std::chrono::milliseconds kPatience{60'000};
 
-// One connected socket.
+// One connected socket. One thread uses it; any other may shut it down.
 class Wire {
  public:
   explicit Wire(int fd) : fd_(fd) {}
@@ -37,12 +37,15 @@ class Wire {
   size_t ReadUntil(const std::string& text, std::chrono::milliseconds patience = kPatience, size_t from = 0);
   // The other side closed within `patience`; what it still sent is dropped.
   bool WaitClosed(std::chrono::milliseconds patience = kPatience);
+  // From now on the kernel keeps about `bytes` that this side has not read, however fast the other side sends.
+  void BoundReceived(int bytes);
   void Close();
-  // Ends both directions; a read in another thread returns.
+  // Ends both directions, from any thread; a read in another thread returns.
   void Shutdown();
   std::string& buffer() { return buffer_; }
 
  private:
+  std::mutex closing_;  // A closed descriptor may be another socket's by the time that Shutdown reads it.
   int fd_;
   std::string buffer_;
 };
