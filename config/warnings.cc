@@ -11,11 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/header_names.h"
+#include "config/clear_text_warnings.h"
 #include "config/config.h"
 #include "config/host_memory_warnings.h"
 #include "config/sleep_warnings.h"
 #include "config/text/address_range.h"
-#include "config/text/addresses.h"
 #include "config/text/units_text.h"
 #include "config/values/capacity.h"
 #include "config/values/key_digest.h"
@@ -148,10 +148,6 @@ void WarnReplica(const Config& config, const ReplicaConfig& replica, std::vector
     warnings.push_back(absl::StrCat(place, "sleep has no effect with the policy ", PolicyPairOf(config.policy).decide,
                                     ", which never lets a replica sleep"));
   }
-  const absl::StatusOr<EngineUrl> url = ParseEngineUrl(replica.url);
-  if (!replica.key.empty() && url.ok() && !url->tls && !url->IsLoopback()) {
-    warnings.push_back(place + "key goes to another host in the clear; use https:// or a private network");
-  }
   if (replica.kv_memory && replica.model.empty()) {
     warnings.push_back(place + "kv_memory counts only if the discovered model has a known shape; name the model");
   }
@@ -196,6 +192,12 @@ void WarnRelayHeaders(const Config& config, std::vector<std::string>& warnings) 
 void WarnTraffic(const Config& config, std::vector<std::string>& warnings) {
   if (config.limits.max_body > config.limits.max_body_memory) {
     warnings.push_back("limits: a body over max_body_memory is refused with 503 for ever, although max_body allows it");
+  }
+  for (const std::string& text : config.trusted_proxies) {
+    const absl::StatusOr<AddressRange> range = ParseAddressRange(text);
+    if (range.ok() && (range->bits == 0 || range->bits == kMappedBits)) {
+      warnings.push_back(absl::StrCat("trusted_proxies: ", text, " trusts every client to name any address"));
+    }
   }
   WarnRelayHeaders(config, warnings);
 }
@@ -266,14 +268,9 @@ std::vector<std::string> Warnings(const Config& config) {
   for (const std::string& key : config.keys_without_effect) {
     warnings.push_back(absl::StrCat(key, ": is read but has no effect yet"));
   }
-  for (const std::string& text : config.trusted_proxies) {
-    const absl::StatusOr<AddressRange> range = ParseAddressRange(text);
-    if (range.ok() && (range->bits == 0 || range->bits == kMappedBits)) {
-      warnings.push_back(absl::StrCat("trusted_proxies: ", text, " trusts every client to name any address"));
-    }
+  for (auto* const more : {&ClearTextWarnings, &HostMemoryWarnings, &SleepWarnings}) {
+    for (std::string& warning : more(config)) warnings.push_back(std::move(warning));
   }
-  for (std::string& warning : HostMemoryWarnings(config)) warnings.push_back(std::move(warning));
-  for (std::string& warning : SleepWarnings(config)) warnings.push_back(std::move(warning));
   WarnTraffic(config, warnings);
   WarnState(config.state, warnings);
   WarnVariable("log.path", config.log.path, warnings);

@@ -26,13 +26,14 @@ bool TakeField(absl::string_view line, absl::string_view name, absl::string_view
 bool IsNameCharacter(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_'; }
 
 // A line without data: blank, a comment, or another field. The format has a client ignore fields that it does not know.
+// A line without a colon is a field without a value.
 bool MayLackData(absl::string_view line) {
   absl::string_view value;
   if (line.empty() || line.front() == ':') return true;
   if (TakeField(line, "event", &value) || TakeField(line, "id", &value) || TakeField(line, "retry", &value))
     return true;
-  const size_t colon = line.find(':');
-  return colon != absl::string_view::npos && std::all_of(line.begin(), line.begin() + colon, IsNameCharacter);
+  const absl::string_view name = line.substr(0, line.find(':'));
+  return std::all_of(name.begin(), name.end(), IsNameCharacter);
 }
 
 // The position of the first end of a line, which there is.

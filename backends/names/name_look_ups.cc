@@ -95,6 +95,7 @@ struct NameLookUps::State : std::enable_shared_from_this<NameLookUps::State> {
     {
       const std::lock_guard lock(mutex);
       all = std::move(waiting.extract(name).mapped());
+      if (!answer.addresses.empty()) last[name] = answer.addresses;
       queue.End(name, Now());
       next = queue.Begin(Now());
     }
@@ -109,6 +110,7 @@ struct NameLookUps::State : std::enable_shared_from_this<NameLookUps::State> {
   bool watches = false;                                         // Guarded: a thread waits for look-ups to hang.
   LookUpQueue queue;                                            // Guarded.
   absl::flat_hash_map<std::string, std::vector<Done>> waiting;  // Guarded: by the name that waits or runs.
+  absl::flat_hash_map<std::string, std::vector<asio::ip::address>> last;  // Guarded: by every name that was found.
 };
 
 NameLookUps& NameLookUps::OfProcess() {
@@ -120,5 +122,11 @@ NameLookUps& NameLookUps::OfProcess() {
 NameLookUps::NameLookUps(Source source) : state_(std::make_shared<State>(std::move(source))) {}
 
 void NameLookUps::LookUp(const std::string& name, Done done) { state_->Start(state_->Ask(name, std::move(done))); }
+
+std::vector<asio::ip::address> NameLookUps::LastOf(const std::string& name) const {
+  const std::lock_guard lock(state_->mutex);
+  const auto at = state_->last.find(name);
+  return at == state_->last.end() ? std::vector<asio::ip::address>{} : at->second;
+}
 
 }  // namespace penstock

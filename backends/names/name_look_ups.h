@@ -2,8 +2,9 @@
 //
 // The system's look-up blocks, has no time limit and cannot be ended. So each one has a thread of its own, which may
 // outlive the caller, its loop and main(). A name that is being looked up is not looked up twice: who asks gets the
-// same answer. look_up_queue.h bounds the threads. Names that hang delay the others by little more than a second.
-// Thread-safe. Cost: a thread per look-up, about 50 microseconds.
+// same answer. look_up_queue.h bounds the threads. Names that hang delay the others by little more than a second. The
+// last addresses of each name stay known, for a caller that asks while the name server fails. Thread-safe. Cost: a
+// thread per look-up, about 50 microseconds.
 #ifndef PENSTOCK_BACKENDS_NAMES_NAME_LOOK_UPS_H_
 #define PENSTOCK_BACKENDS_NAMES_NAME_LOOK_UPS_H_
 
@@ -33,6 +34,8 @@ class NameLookUps {
 
   // Calls `done` once, on another thread or within this call, however late. It must own what it uses.
   void LookUp(const std::string& name, Done done);
+  // The addresses of the last look-up that found some; empty: none did. Costs a lock and a copy.
+  std::vector<boost::asio::ip::address> LastOf(const std::string& name) const;
 
  private:
   struct State;

@@ -43,6 +43,11 @@ struct EndpointResolver::State : std::enable_shared_from_this<State> {
     return list;
   }
 
+  // Takes the addresses that another loop found.
+  void TakeKnown() {
+    if (auto last = look_ups.LastOf(host); !last.empty()) known.OnTold(At(last));
+  }
+
   void LookUp() {
     if (std::exchange(running, true)) return;
     // Its thread must not end this object, whose timers belong to the loop.
@@ -83,6 +88,7 @@ void EndpointResolver::Distrust() { state_->known.Distrust(); }
 asio::awaitable<absl::StatusOr<std::vector<SocketAddress>>> EndpointResolver::Resolve(Duration timeout) {
   const std::shared_ptr<State> state = state_;
   if (!state->literal.empty()) co_return state->literal;
+  if (state->known.addresses().empty()) state->TakeKnown();
   if (state->known.Due(Now())) state->LookUp();
   if (!state->known.usable() && state->running) {
     // Old addresses deserve a part of the time.

@@ -1,7 +1,7 @@
 // The addresses of an engine's host, without blocking the loop, and with a time limit.
 //
 // Address literals and localhost need no look-up. That of another name may hang (name_look_ups.h). Known addresses
-// serve on while a look-up runs or fails (known_addresses.h). Used on one loop only.
+// serve on while a look-up runs or fails (known_addresses.h), those that another loop found too. Used on one loop only.
 #ifndef PENSTOCK_BACKENDS_TRANSPORT_ENDPOINT_RESOLVER_H_
 #define PENSTOCK_BACKENDS_TRANSPORT_ENDPOINT_RESOLVER_H_
 

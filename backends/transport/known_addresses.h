@@ -20,6 +20,8 @@ class KnownAddresses {
 
   // An answer of the name server, not empty.
   void OnFound(std::vector<SocketAddress> addresses, Instant now);
+  // Addresses that another loop found before, not empty. They serve while a look-up runs.
+  void OnTold(std::vector<SocketAddress> addresses);
   void OnFailed(Instant now) { look_up_at_ = now + kRetry; }
   // No address could be reached.
   void Distrust() { trusted_ = false; }
@@ -32,6 +34,8 @@ class KnownAddresses {
   bool usable() const { return trusted_ && !addresses_.empty(); }
 
  private:
+  void Take(std::vector<SocketAddress> addresses);
+
   std::vector<SocketAddress> addresses_;
   Instant look_up_at_;
   bool trusted_ = true;

@@ -71,8 +71,8 @@ inline SectionDoc DocOf(const LimitsConfig&) { return {"limits", "Bounds of the 
 template <Of<LimitsConfig> Section, class Visitor>
 void VisitLimitSizes(Section& limits, Visitor& visit) {
   visit({"max_body", "Largest body of a request; 413 beyond."}, limits.max_body, kBodySize);
-  visit({"max_header", "Largest head of a request; 431 beyond."}, limits.max_header,
-        SizeForm{Bytes(1'000), Bytes(16 << 20)});
+  visit({"max_header", "Largest head of a request; 431 beyond. A head of 1 MiB may hold its loop for 10 ms."},
+        limits.max_header, SizeForm{Bytes(1'000), Bytes(16 << 20)});
   visit({"max_connections",
          "Most open client connections. Lowered at the start to the number that the descriptor limit allows."},
         limits.max_connections, CountForm{1, 10'000'000});
@@ -185,8 +185,12 @@ void VisitFleetLists(Section& config, Visitor& visit) {
 // The addresses of the router, and who may come.
 template <Of<Config> Section, class Visitor>
 void VisitListeners(Section& config, Visitor& visit) {
-  visit({"listen", "Address for clients. A unix socket has mode 660, whatever the umask.", kNeedsRestart},
-        config.listen, ListenForm{});
+  visit(
+      {"listen",
+       "Address for clients. No host is every IPv4 interface; [::]:8080 is both families. A unix socket has mode 660, "
+       "whatever the umask.",
+       kNeedsRestart},
+      config.listen, ListenForm{});
   visit({"admin_listen", "Address of metrics, health and the page. Left out: on listen.", kNeedsRestart},
         config.admin_listen, ListenForm{});
   visit(

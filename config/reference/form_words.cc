@@ -19,7 +19,7 @@ std::string WordsOf(const NameForm&) { return "name without spaces"; }
 std::string WordsOf(const FilledTextForm&) { return "text, not empty"; }
 std::string WordsOf(const PathForm&) { return "path"; }
 std::string WordsOf(const ListenForm&) {
-  return "HOST:PORT or unix:/PATH; no HOST is every interface, port 0 a free one";
+  return "HOST:PORT or unix:/PATH; no HOST is every IPv4 interface, port 0 a free one";
 }
 std::string WordsOf(const EngineUrlForm&) { return "http[s]://HOST[:PORT][/BASE] or unix:/PATH"; }
 std::string WordsOf(const HeaderNameForm&) { return "name of a header"; }

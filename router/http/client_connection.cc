@@ -59,7 +59,7 @@ ClientConnection::ClientConnection(EventLoop& loop, int socket, const ClientPeer
       upload_(*this, input_),
       drain_(*limits_),
       write_deadline_(loop.deadlines(), [this] { OnWriteDeadline(); }) {
-  loop_.connections().Enter(*this);
+  loop_.connections().Enter(*this, peer.account());
   loop_.edge().telemetry->OnConnection(/*opened=*/true);
 }
 
@@ -143,18 +143,20 @@ bool ClientConnection::TakeAddress(const ProxyHeader& header) {
   Edge& edge = loop_.edge();
   if (header.state == ProxyHeader::State::kBad) {
     edge.telemetry->OnBadInput(BadInput::kProxyHeader);
-    const auto suppressed = edge.proxy_lines.Take(Now());
-    const std::string fault = absl::StrCat("bad PROXY header: ", header.fault);
-    if (suppressed) LogError(LabelOf(BadInput::kProxyHeader), fault, *suppressed);
+    if (const auto suppressed = edge.proxy_lines.Take(Now()))
+      LogError(LabelOf(BadInput::kProxyHeader), absl::StrCat("bad PROXY header: ", header.fault), *suppressed);
   }
   if (header.state != ProxyHeader::State::kDone) return false;
   if (!header.client) return true;
   named_peer().address = *header.client;
   input_.SetPeer(peer().account());
-  const int most = PeerCounts::MostOfOnePeer(limits_->max_connections);
-  named_peer().place = peer().named->Enter(peer().account(), most);
-  if (peer().place == nullptr) edge.telemetry->OnTurnedAway(TurnedAway::kConnections);
-  return peer().place != nullptr;
+  ConnectionSet& connections = loop_.connections();
+  const uint64_t account = peer().account();
+  auto& place = named_peer().place = peer().named->Enter(account, PeerCounts::MostOfOnePeer(limits_->max_connections));
+  if (place == nullptr && connections.CloseOldestOf(account, Now())) place = peer().named->Replace(account);
+  connections.SetOwner(*this, account);
+  if (place == nullptr) edge.telemetry->OnTurnedAway(TurnedAway::kConnections);
+  return place != nullptr;
 }
 
 asio::awaitable<void> ClientConnection::Serve() {

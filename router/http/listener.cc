@@ -67,11 +67,18 @@ class Listener::Accepted {
     peer_.place = counts.Enter(peer_.account(), most);
     return peer_.place != nullptr;
   }
+  void CountReplaced(PeerCounts& counts) { peer_.place = counts.Replace(peer_.account()); }
   // A PROXY header will name the address that counts.
   void CountNamed(std::shared_ptr<PeerCounts> counts) { peer_.named = std::move(counts); }
-  int Release() { return std::exchange(socket_, -1); }
+  // Serves the connection, on the thread of its loop.
+  void Begin(EventLoop& loop, ClientConnection::Use use, const TlsContext* tls) {
+    auto connection = std::make_shared<ClientConnection>(loop, Release(), peer_, use, tls);
+    asio::co_spawn(loop.io(), Serve(std::move(connection)), asio::detached);
+  }
 
  private:
+  int Release() { return std::exchange(socket_, -1); }
+
   int socket_;
   ClientPeer peer_;
 };
@@ -218,6 +225,25 @@ bool Listener::Count(Accepted& accepted) const {
   return !peer.known() || accepted.Count(*peers_, PeerCounts::MostOfOnePeer(fleet.config().limits.max_connections));
 }
 
+void Listener::TurnAway(const Accepted& accepted) {
+  home_.edge().telemetry->OnTurnedAway(TurnedAway::kConnections);
+  Refuse(accepted);
+}
+
+void Listener::Replace(Accepted accepted, size_t asked) {
+  if (asked == loops_.size()) return TurnAway(accepted);
+  EventLoop& loop = *loops_[(next_ + asked) % loops_.size()];
+  asio::post(loop.io(), [this, &loop, asked, tls = tls_, accepted = std::move(accepted)]() mutable {
+    if (!loop.connections().CloseOldestOf(accepted.peer().account(), Now())) {
+      asio::post(home_.io(),
+                 [this, asked, accepted = std::move(accepted)]() mutable { Replace(std::move(accepted), asked + 1); });
+      return;
+    }
+    accepted.CountReplaced(*peers_);
+    accepted.Begin(loop, ClientConnection::Use::kClient, tls.get());
+  });
+}
+
 // In a full router a newcomer takes the place of the oldest idle connection, on the loop of that one.
 void Listener::Take(Accepted accepted) {
   Edge& edge = home_.edge();
@@ -225,12 +251,8 @@ void Listener::Take(Accepted accepted) {
   const int limit = home_.fleet()->config().limits.max_connections;
   const bool full = before >= limit;
   EventLoop* const idle = full ? LoopOfOldest() : nullptr;
-  const bool counted = Count(accepted);
-  if (!counted || (idle == nullptr && before >= limit + options_.spare)) {
-    edge.telemetry->OnTurnedAway(TurnedAway::kConnections);
-    Refuse(accepted);
-    return;
-  }
+  if (!Count(accepted)) return Replace(std::move(accepted), 0);
+  if (idle == nullptr && before >= limit + options_.spare) return TurnAway(accepted);
   EventLoop& loop = idle != nullptr ? *idle : *loops_[next_++ % loops_.size()];
   asio::post(loop.io(), [&loop, full, admin = options_.admin, tls = tls_, accepted = std::move(accepted)]() mutable {
     ClientConnection::Use use = admin ? ClientConnection::Use::kAdmin : ClientConnection::Use::kClient;
@@ -238,9 +260,7 @@ void Listener::Take(Accepted accepted) {
       loop.edge().telemetry->OnTurnedAway(TurnedAway::kConnections);
       if (!admin) use = ClientConnection::Use::kSpare;
     }
-    const ClientPeer peer = accepted.peer();
-    auto connection = std::make_shared<ClientConnection>(loop, accepted.Release(), peer, use, tls.get());
-    asio::co_spawn(loop.io(), Serve(std::move(connection)), asio::detached);
+    accepted.Begin(loop, use, tls.get());
   });
 }
 

@@ -57,6 +57,10 @@ class Listener {
   void MakeRoom();
   // The loop of the connection that goes first; null: none may be closed.
   EventLoop* LoopOfOldest() const;
+  // The address of the newcomer has its share of connections. The newcomer takes the place of one that is idle, on the
+  // loop of that one. `asked` loops have none.
+  void Replace(Accepted accepted, size_t asked);
+  void TurnAway(const Accepted& accepted);
   void Refuse(const Accepted& accepted);
 
   EventLoop& home_;

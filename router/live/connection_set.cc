@@ -23,12 +23,26 @@ void ConnectionList::Remove(LoopConnection& connection) {
   Publish();
 }
 
+LoopConnection* ConnectionList::OldestOf(uint64_t owner) const {
+  LoopConnection* connection = oldest_;
+  for (int looked = 0; connection != nullptr && looked < kMostLooked; ++looked) {
+    if (connection->owner_ == owner) return connection;
+    connection = connection->newer_;
+  }
+  return nullptr;
+}
+
 void ConnectionList::Publish() {
   const Instant since = oldest_ != nullptr ? oldest_->since_ : Instant::Never();
   since_.store(since.nanoseconds(), std::memory_order_relaxed);
 }
 
 ConnectionSet::ConnectionSet(std::function<void()> on_empty) : on_empty_(std::move(on_empty)) {}
+
+void ConnectionSet::Enter(LoopConnection& connection, uint64_t owner) {
+  connection.owner_ = owner;
+  connections_.insert(&connection);
+}
 
 void ConnectionSet::Leave(LoopConnection& connection) {
   SetBusy(connection);
@@ -68,9 +82,24 @@ bool ConnectionSet::CloseOldest(Instant now) {
   LoopConnection* closed = idle_.oldest();
   if (closed == nullptr && oldest_new(now) != Instant::Never()) closed = new_.oldest();
   if (closed == nullptr) return false;
-  SetBusy(*closed);
-  closed->Close();
+  CloseWaiting(*closed);
   return true;
+}
+
+bool ConnectionSet::CloseOldestOf(uint64_t owner, Instant now) {
+  LoopConnection* closed = idle_.OldestOf(owner);
+  if (closed == nullptr) {
+    closed = new_.OldestOf(owner);
+    if (closed != nullptr && now - closed->since_ < kLongestNew) return false;
+  }
+  if (closed == nullptr) return false;
+  CloseWaiting(*closed);
+  return true;
+}
+
+void ConnectionSet::CloseWaiting(LoopConnection& connection) {
+  SetBusy(connection);
+  connection.Close();
 }
 
 void ConnectionSet::CloseIdle() {

@@ -2,13 +2,14 @@
 //
 // A connection is a member from Enter to Leave; a guest is any other coroutine. Idle connections stand in the order in
 // which they became idle, so that a full router closes the oldest one. A connection before its first request is new:
-// the request may be on its way. It is closed after a second at the earliest, and only where no other is idle. Used on
-// the loop's own thread, except members marked otherwise. Enter and Leave cost one hash operation, SetIdle, SetNew and
-// SetBusy a few stores.
+// the request may be on its way. It is closed after a second at the earliest, and only where no other is idle. An owner
+// is the client that a connection counts for. Used on the loop's own thread, except members marked otherwise. Enter and
+// Leave cost one hash operation, SetIdle, SetNew and SetBusy a few stores.
 #ifndef PENSTOCK_ROUTER_LIVE_CONNECTION_SET_H_
 #define PENSTOCK_ROUTER_LIVE_CONNECTION_SET_H_
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 
 #include "absl/container/flat_hash_set.h"
@@ -35,15 +36,19 @@ class LoopConnection {
   LoopConnection* older_ = nullptr;
   LoopConnection* newer_ = nullptr;
   Instant since_;
+  uint64_t owner_ = 0;
   ConnectionList* list_ = nullptr;  // Null: it has a request.
 };
 
 // Connections without a request, the one that waits longest first.
 class ConnectionList {
  public:
+  static constexpr int kMostLooked = 1024;  // About 0.1 ms.
   void Add(LoopConnection& connection, Instant now);
   void Remove(LoopConnection& connection);
   LoopConnection* oldest() const { return oldest_; }
+  // The one of this owner that waits longest, among the kMostLooked that wait longest of all; null: there is none.
+  LoopConnection* OldestOf(uint64_t owner) const;
   // Any thread: the time since which the oldest one waits; Never: there is none.
   Instant since() const { return Instant::FromNanoseconds(since_.load(std::memory_order_relaxed)); }
 
@@ -60,7 +65,8 @@ class ConnectionSet {
   // `on_empty` runs each time that the last member leaves.
   explicit ConnectionSet(std::function<void()> on_empty);
 
-  void Enter(LoopConnection& connection) { connections_.insert(&connection); }
+  void Enter(LoopConnection& connection, uint64_t owner);
+  void SetOwner(LoopConnection& connection, uint64_t owner) { connection.owner_ = owner; }
   void Leave(LoopConnection& connection);
   void EnterGuest() { ++guests_; }
   void LeaveGuest();
@@ -79,6 +85,8 @@ class ConnectionSet {
   Instant oldest_new(Instant now) const;
   // Closes the oldest idle connection, else the oldest new one that may be closed. False: there is none.
   bool CloseOldest(Instant now);
+  // The same among the connections of one owner.
+  bool CloseOldestOf(uint64_t owner, Instant now);
 
   // Members may leave during both calls.
   void CloseIdle();
@@ -86,6 +94,7 @@ class ConnectionSet {
 
  private:
   void TellIfEmpty();
+  void CloseWaiting(LoopConnection& connection);
 
   const std::function<void()> on_empty_;
   absl::flat_hash_set<LoopConnection*> connections_;

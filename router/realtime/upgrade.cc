@@ -129,7 +129,8 @@ void AddUpgrade(const HeaderList& client, HeaderList& engine) {
     if (!absl::EqualsIgnoreCase(field, kProtocolField)) continue;
     for (absl::string_view part : absl::StrSplit(value, ',')) {
       part = absl::StripAsciiWhitespace(part);
-      if (absl::StartsWith(part, kKeyProtocol)) continue;
+      // One behind other text is no protocol, but a key still.
+      if (absl::StrContains(part, kKeyProtocol)) continue;
       absl::StrAppend(&protocols, protocols.empty() ? "" : ", ", part);
     }
   }

@@ -80,11 +80,12 @@ TEST(SseSplitter, ACommentBesideDataIsNotAComment) {
 TEST(SseSplitter, ALineThatIsNoFieldIsToldAsItMayHaveBeenData) {
   for (const std::string line : {"\xff"
                                  "data: {}",
-                                 "data {}", "x", "{\"error\": 1}", "<p>a: b</p>"}) {
+                                 "data {}", "not an event", "{\"error\": 1}", "<p>a: b</p>"}) {
     EXPECT_TRUE(Split(line + "\n\n").at(0).garbled) << line;
     EXPECT_TRUE(Split(line + "\ndata: {}\n\n").at(0).garbled) << line;
   }
-  for (const std::string line : {"", ": {}", "id", "id: 7", "retry:5", "event: x", "data", "ids: 7", "x-trace: {}"}) {
+  for (const std::string line :
+       {"", ": {}", "id", "id: 7", "retry:5", "event: x", "data", "ids: 7", "x", "x-trace: {}"}) {
     EXPECT_FALSE(Split(line + "\ndata: {}\n\n").at(0).garbled) << line;
   }
 }

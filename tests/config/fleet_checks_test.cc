@@ -282,6 +282,12 @@ TEST(Warnings, AreFindingsThatDoNotStopAStart) {
   const std::string keys = "tenants: [{name: a, keys: [k]}]\n";
   EXPECT_THAT(::testing::PrintToString(Warnings(Parsed(WithReplica(keys)))), HasSubstr("/metrics"));
   EXPECT_THAT(Warnings(Parsed(WithReplica(keys + "admin_listen: 127.0.0.1:1\n"))), IsEmpty());
+  EXPECT_THAT(::testing::PrintToString(
+                  Warnings(Parsed(WithReplica("gpus: [{id: n/gpu0, kind: h100}]\n"
+                                              "nodes: [{id: n, exporters: [{kind: dcgm, url: 'http://h:9', key: k}]}]\n"
+                                              "tracing: {endpoint: 'http://h:4318', headers: {a: b}}\n")))),
+              ::testing::AllOf(HasSubstr("nodes: n: the key for http://h:9 goes to another host in the clear"),
+                               HasSubstr("tracing: headers go to another host in the clear")));
   for (const char* url : {"https://h:1", "http://127.0.0.1:1", "http://[::1]:1/v1", "http://localhost:1"}) {
     EXPECT_THAT(Warnings(Parsed(absl::StrCat("replicas: [{url: \"", url, "\", key: k}]\n"))), IsEmpty()) << url;
   }

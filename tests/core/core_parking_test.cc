@@ -118,6 +118,32 @@ TEST_F(CoreParking, AParkedStreamWhoseClientLeavesLendsNothingMore) {
   EXPECT_EQ(view.pools[0].lent, Amount(0));
 }
 
+TEST_F(CoreParking, AnOutageThatEndsBeforeItsTokenIsDueDoesNotMatterToIt) {
+  Crowd();
+  Back(1'001);
+  stepper_.Finish(2, 5);
+  stepper_.Send(ReplicaHealth{ReplicaId(0), Health::kDown});
+  const Instant due = arrival_ + Duration::Milliseconds(2'000 + 1'001 * 100);
+  EXPECT_TRUE(stepper_.RunTimers(due - Duration::Seconds(10)).empty());
+  EXPECT_TRUE(stepper_.Send(ReplicaHealth{ReplicaId(0), Health::kUp}).empty());
+  const std::vector<Action> again = stepper_.RunTimers(due - Duration::Seconds(6));
+  const Forward* forward = Only<Forward>(again);
+  ASSERT_NE(forward, nullptr) << Text(again);
+  EXPECT_EQ(forward->request, RequestId(1));
+}
+
+TEST_F(CoreParking, AnOutageThatGoesOnWhenItIsDueBackEndsIt) {
+  Crowd();
+  Back(1'001);
+  stepper_.Finish(2, 5);
+  stepper_.Send(ReplicaHealth{ReplicaId(0), Health::kDown});
+  const Instant due = arrival_ + Duration::Milliseconds(2'000 + 1'001 * 100);
+  const std::vector<Action> ended = stepper_.RunTimers(due);
+  const Refuse* refuse = Only<Refuse>(ended);
+  ASSERT_NE(refuse, nullptr) << Text(ended);
+  EXPECT_EQ(refuse->reason, Refusal::kNoReplica);
+}
+
 class CoreParkingDrain : public CoreParking {};
 
 TEST_F(CoreParkingDrain, AParkedStreamRunsAgainAtOnce) {

@@ -1,8 +1,10 @@
 """Faults of engines: the client gets a clear error, the metric its kind, and the ledger its memory."""
+import concurrent.futures
 import json
+import signal
 
 import pytest
-from processes import Engine, Router, free_port, wait_until
+from processes import Engine, Router, free_port, replicas, wait_until
 from raw_http import chat, events, request_bytes, send
 from scripted_engine import MODEL, STREAM_HEAD, ScriptedEngine, chunk, event, http
 
@@ -281,3 +283,16 @@ def test_a_request_that_kills_its_engines_meets_two_of_them(folder):
         assert router.wait_for_nothing().sum("penstock_replica_up") == 4
     for engine in engines:
         engine.close()
+
+
+def test_requests_wait_for_a_replica_that_a_reload_moved(folder):
+    port = free_port()
+    with Engine(folder) as first, Router(folder, config=replicas([first], id="one", model=MODEL)) as router:
+        router.write_config(f"replicas: [{{id: two, url: 'http://127.0.0.1:{port}', model: {MODEL}}}]\n")
+        router.signal(signal.SIGHUP)
+        router.wait_for_count("penstock_config_reloads_total", 1, result="ok")
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            asked = [pool.submit(send, router.address, BODY) for _ in range(4)]
+            router.wait_for_count("penstock_queued_requests", 4)
+            with Engine(folder, port=port, name="moved"):
+                assert [each.result().status for each in asked] == [200] * 4, router.log()[-2000:]

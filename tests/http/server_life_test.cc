@@ -252,6 +252,19 @@ TEST(ServerLife, BeyondItsSpareConnectionsARouterRefusesAtOnce) {
   EXPECT_TRUE(Eventually([&] { return router.Metric("penstock_connections_open") <= 1; }));
 }
 
+TEST(ServerLife, AnAddressWithItsShareGivesUpItsOldestIdleConnectionAndNoBusyOne) {
+  ScriptedEngine engine([](EngineCall&) {});
+  TestServer router({engine.url()}, [](Config& config) { config.limits.max_connections = 256; });
+  ASSERT_TRUE(router.WaitUp());
+  std::vector<std::unique_ptr<Wire>> open;
+  open.push_back(router.Connect());
+  open[0]->Send(Get("/v1/models"));
+  EXPECT_EQ(ReadMessage(*open[0]).status(), 200);
+  while (open.size() <= 192) open.push_back(ConnectBusy(router));
+  EXPECT_TRUE(open[0]->WaitClosed());
+  EXPECT_EQ(ReadMessage(*router.Connect()).status(), 503);
+}
+
 TEST(ServerLife, MemoryForBodiesIsBounded) {
   constexpr size_t kPiece = 64 << 10;
   Latch go;

@@ -12,7 +12,7 @@ namespace {
 // Closes on a call, and may take another connection along.
 class Member final : public LoopConnection {
  public:
-  Member(ConnectionSet& set, bool idle) : set_(set), idle_(idle) { set_.Enter(*this); }
+  Member(ConnectionSet& set, bool idle, uint64_t owner = 0) : set_(set), idle_(idle) { set_.Enter(*this, owner); }
   ~Member() { set_.Leave(*this); }
   void Close() override {
     closed = true;
@@ -97,6 +97,28 @@ TEST(ConnectionSet, ANewConnectionGoesAfterASecondWhereNoneIsIdle) {
   EXPECT_FALSE(set.CloseOldest(at(2))) << "it has a request now";
   EXPECT_TRUE(set.CloseOldest(at(2.5)));
   EXPECT_TRUE(later.closed);
+}
+
+TEST(ConnectionSet, TheOldestIdleConnectionOfAnOwnerGoesAndNoneOfOthers) {
+  const auto at = [](double seconds) { return Instant::FromSeconds(seconds); };
+  ConnectionSet set([] {});
+  Member other(set, true, 7), first(set, true, 5), second(set, true, 5), fresh(set, true, 5);
+  set.SetIdle(other, at(1));
+  set.SetIdle(first, at(2));
+  set.SetIdle(second, at(3));
+  set.SetNew(fresh, at(4));
+  EXPECT_FALSE(set.CloseOldestOf(6, at(9)));
+  EXPECT_TRUE(set.CloseOldestOf(5, at(4)));
+  EXPECT_TRUE(first.closed);
+  EXPECT_TRUE(set.CloseOldestOf(5, at(4)));
+  EXPECT_TRUE(second.closed);
+  EXPECT_FALSE(set.CloseOldestOf(5, at(4.9))) << "its request may be on its way";
+  EXPECT_TRUE(set.CloseOldestOf(5, at(5)));
+  EXPECT_TRUE(fresh.closed);
+  EXPECT_FALSE(other.closed);
+  set.SetOwner(other, 5);
+  EXPECT_TRUE(set.CloseOldestOf(5, at(5)));
+  EXPECT_TRUE(other.closed);
 }
 
 TEST(ConnectionSet, AConnectionThatLeavesWhileAllAreClosedIsNotCalled) {

@@ -12,7 +12,7 @@ namespace {
 // Leaves its loop when it is closed, as a client's connection does.
 class Connection final : public LoopConnection {
  public:
-  explicit Connection(EventLoop& loop) : loop_(loop) { loop_.connections().Enter(*this); }
+  explicit Connection(EventLoop& loop) : loop_(loop) { loop_.connections().Enter(*this, 0); }
   void Close() override {
     ++closed;
     if (leaves) loop_.connections().Leave(*this);

@@ -58,7 +58,7 @@ TEST(Upgrade, AKeyIsThereOnceAndHasSixteenBytes) {
 TEST(Upgrade, AKeyAmongTheProtocolsStaysHere) {
   HeaderList client = Handshake();
   client.Add("Sec-WebSocket-Protocol", "realtime, openai-insecure-api-key.sk-1");
-  client.Add("Sec-WebSocket-Protocol", "openai-beta.realtime-v1");
+  client.Add("Sec-WebSocket-Protocol", "openai-beta.realtime-v1, no protocol openai-insecure-api-key.sk-2");
   EXPECT_EQ(KeyAmongProtocols(client), "sk-1");
   HeaderList engine;
   AddUpgrade(client, engine);

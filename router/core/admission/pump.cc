@@ -136,7 +136,7 @@ void Pump::PumpOpened(Instant now, std::vector<Action>& actions) {
   rooms_.floors.Update(work.opened(), now);
   for (uint32_t i = 0; i < rooms_.waiting.lanes(); ++i) {
     const ModelId model(i);
-    const bool unserved = rooms_.servers.Of(model).empty() && !rooms_.waiting.lane(model).empty();
+    const bool unserved = rooms_.servers.Of(model).empty() && rooms_.waiting.lane(model).ready() > 0;
     if (work.Unfinished(model) || unserved) PumpLane(model, now, actions);
   }
   work.ClearOpened();
@@ -149,13 +149,17 @@ void Pump::RefuseAll(ModelId model, Refusal reason, Instant now, std::vector<Act
   }
 }
 
+void Pump::RefuseUnserved(ModelId model, Instant now, std::vector<Action>& actions) {
+  const Lane& lane = rooms_.waiting.lane(model);
+  if (lane.ready() == 0 || !rooms_.servers.DownForGood(model, now)) return;
+  while (lane.ready() > 0 && rooms_.work.Spend(kRefusalTries)) {
+    verdicts_.RefuseWaiting(lane.FirstReady(), Refusal::kNoReplica, now, actions);
+  }
+}
+
 void Pump::RefuseLate(Instant now, std::vector<Action>& actions) {
   WorkList& work = rooms_.work;
-  for (uint32_t i = 0; i < rooms_.waiting.lanes(); ++i) {
-    const ModelId model(i);
-    if (rooms_.waiting.lane(model).empty() || !rooms_.servers.DownForGood(model, now)) continue;
-    RefuseAll(model, Refusal::kNoReplica, now, actions);
-  }
+  for (uint32_t i = 0; i < rooms_.waiting.lanes(); ++i) RefuseUnserved(ModelId(i), now, actions);
   for (;;) {
     const auto first = rooms_.waiting.FirstCheck();
     if (!first || first->first > now || !work.Spend(kRefusalTries)) return;
@@ -187,7 +191,8 @@ Instant Pump::NextDue(Instant now) const {
   for (uint32_t i = 0; i < rooms_.waiting.lanes(); ++i) {
     const ModelId model(i);
     if (rooms_.waiting.lane(model).empty()) continue;
-    next = std::min(next, rooms_.work.Unfinished(model) ? now : rooms_.servers.OutageEnd(model, now));
+    if (rooms_.work.Unfinished(model)) next = std::min(next, now);
+    if (rooms_.waiting.lane(model).ready() > 0) next = std::min(next, rooms_.servers.OutageEnd(model, now));
   }
   return next;
 }

@@ -27,13 +27,15 @@ class Pump {
   // Refuses all waiting requests of the model, as far as this event can pay for it.
   void RefuseAll(ModelId model, Refusal reason, Instant now, std::vector<Action>& actions);
   // Refuses the requests whose check is due and that are late, and those whose servers are down for good. Parked
-  // streams that are due back become candidates.
+  // streams that are due back become candidates. Before that no outage matters to them.
   void RefuseLate(Instant now, std::vector<Action>& actions);
   // When a timer would change something about waiting requests; Never: not before the next event.
   Instant NextDue(Instant now) const;
 
  private:
   void PumpLane(ModelId model, Instant now, std::vector<Action>& actions);
+  // Refuses the requests of the model that need a server now, where all are down for good.
+  void RefuseUnserved(ModelId model, Instant now, std::vector<Action>& actions);
   // Returns the requests that were looked at and could not be placed.
   size_t TryLane(ModelId model, Instant now, std::vector<Action>& actions);
   // Fills candidates_ with the requests of the lane to try, in order.

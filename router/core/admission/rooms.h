@@ -34,7 +34,7 @@ struct Rooms {
 
   // The fleet has a new description.
   void Configure(const Fleet& description, Instant now) {
-    fleet.Configure(description);
+    fleet.Configure(description, now);
     running.Configure();
     servers.Configure(now);
     waiting.Configure(description);

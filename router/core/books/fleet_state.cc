@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "router/core/contract/admission_checks.h"
 #include "router/core/contract/vacancy.h"
 
 namespace penstock {
@@ -30,8 +32,8 @@ void Vacate(PoolState& pool, MemoryLedger& ledger, size_t position) {
 
 }  // namespace
 
-void FleetState::Configure(const Fleet& fleet) {
-  spec_ = fleet;
+void FleetState::Configure(const Fleet& fleet, Instant now) {
+  const Fleet before = std::exchange(spec_, fleet);
   ConfigurePools();
   replicas_.reserve(spec_.replicas.size());
   for (size_t i = replicas_.size(); i < spec_.replicas.size(); ++i) {
@@ -41,6 +43,7 @@ void FleetState::Configure(const Fleet& fleet) {
     const ReplicaSpec& replica = spec_.replicas[i];
     if (IsVacant(replica) && !replicas_[i].spec().name.empty()) Vacate(replicas_[i], &holders_, i);
     replicas_[i].Configure(replica, spec_.classes);
+    if (Joins(before, spec_, i) && replicas_[i].health == Health::kDown) replicas_[i].presence.down_since = now;
     for (const PoolShare& share : replica.pools) {
       pool(share.pool).replicas().push_back(ReplicaId(static_cast<uint32_t>(i)));
     }

@@ -25,7 +25,7 @@ inline constexpr int64_t kMostReserved = 100'000;
 class FleetState {
  public:
   // Takes a new description. O(replicas x GPUs + neighbours).
-  void Configure(const Fleet& fleet);
+  void Configure(const Fleet& fleet, Instant now);
 
   const Fleet& spec() const { return spec_; }
   const ClassSpec& GoalsOf(const RequestState& request) const {

@@ -42,8 +42,12 @@ void Servers::Configure(Instant now) {
                         [](const ReplicaSpec& replica) { return replica.removed || replica.price > 0; });
   servers_.assign(std::max(servers_.size(), spec.models.size()), {});
   answer_.blocks = 0;
+  unnamed_since_ = Instant();
   for (size_t i = 0; i < spec.replicas.size(); ++i) {
     if (spec.replicas[i].removed || spec.replicas[i].role == EngineRole::kPrefill) continue;
+    if (spec.replicas[i].models.empty()) {
+      unnamed_since_ = std::max(unnamed_since_, fleet_.replicas()[i].presence.down_since);
+    }
     for (ModelId model : spec.replicas[i].models) servers_[model.value()].Add(i, spec.replicas[i]);
   }
   longest_.clear();
@@ -142,6 +146,7 @@ bool Servers::AnyAwake(ModelId model) const {
 }
 
 bool Servers::DownForGood(ModelId model, Instant now) const {
+  if (IsAwaited(unnamed_since_, now)) return false;
   const std::vector<size_t>& servers = Of(model);
   return std::none_of(servers.begin(), servers.end(), [&](size_t index) {
     return briefs_[index].up || IsAwaited(fleet_.replicas()[index].presence.down_since, now);
@@ -156,7 +161,7 @@ bool Servers::HomeDownForGood(const RequestArrived& arrived, Instant now) const 
 }
 
 Instant Servers::OutageEnd(ModelId model, Instant now) const {
-  Instant newest;
+  Instant newest = unnamed_since_;
   for (size_t index : Of(model)) {
     if (briefs_[index].up) return Instant::Never();
     newest = std::max(newest, fleet_.replicas()[index].presence.down_since);

@@ -47,7 +47,8 @@ class Servers {
   bool AnyUp(ModelId model) const;
   // One of those that are up is awake, and stays so.
   bool AnyAwake(ModelId model) const;
-  // No server is up, and none went down so recently that it is waited for.
+  // No server is up, and none went down or joined so recently that it is waited for. One that joined and has not named
+  // its models may be of this one.
   bool DownForGood(ModelId model, Instant now) const;
   // The same of the only server that a request can use.
   bool HomeDownForGood(const RequestArrived& arrived, Instant now) const;
@@ -101,6 +102,7 @@ class Servers {
   const std::vector<size_t> none_;     // The servers of an unknown model.
   std::vector<ModelServers> servers_;  // One entry per model.
   std::vector<ReplicaBrief> briefs_;   // One entry per replica.
+  Instant unnamed_since_;              // When the last of those joined that have not named their models yet.
   std::vector<Tokens> longest_;        // One entry per replica.
   std::vector<Tokens> large_from_;     // One entry per model.
   std::vector<Tokens> shortest_;       // The least of longest_ of its servers. One entry per model.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "router/core/contract/vacancy.h"
+
 namespace penstock {
 namespace {
 
@@ -59,6 +61,13 @@ bool IsPlaceable(Health health, bool tested) {
 }
 
 bool IsUp(Health health) { return health == Health::kUp || health == Health::kProbing; }
+
+bool Joins(const Fleet& before, const Fleet& after, size_t replica) {
+  const auto is_there = [replica](const Fleet& fleet) {
+    return replica < fleet.replicas.size() && !IsVacant(fleet.replicas[replica]) && !fleet.replicas[replica].removed;
+  };
+  return !before.replicas.empty() && is_there(after) && !is_there(before);
+}
 
 bool IsAwaited(Instant down_since, Instant now) { return down_since != Instant() && now - down_since < kOutageGrace; }
 

@@ -67,6 +67,9 @@ Refuse ShutdownRefusal(RequestId request);
 bool IsPlaceable(Health health, bool tested);
 // True: the replica counts as up for its model.
 bool IsUp(Health health);
+// True: the replica joins a fleet that has others already. Requests wait for it as for one that went down just now: a
+// reload may rename or move the only replica of a model.
+bool Joins(const Fleet& before, const Fleet& after, size_t replica);
 // True: requests wait for a replica that went down at `down_since`. Instant() means that it was never up.
 bool IsAwaited(Instant down_since, Instant now);
 

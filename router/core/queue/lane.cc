@@ -119,6 +119,13 @@ int64_t Lane::PositionOf(const RequestState& request, Instant now) const {
   return position;
 }
 
+RequestState* Lane::FirstReady() const {
+  for (const ClassQueue& own : classes_) {
+    if (own.ready()) return own.Head();
+  }
+  return nullptr;
+}
+
 RequestState* Lane::First() const {
   assert(size_ > 0);
   const auto first = std::find_if(classes_.begin(), classes_.end(), [](const auto& own) { return !own.empty(); });

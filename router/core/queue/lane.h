@@ -74,6 +74,8 @@ class Lane {
   int64_t PositionOf(const RequestState& request, Instant now) const;
   // The first request of the highest class that waits. The lane is not empty.
   RequestState* First() const;
+  // The same without parked streams; null: there is no other.
+  RequestState* FirstReady() const;
   // The class's request that arrived first, wherever it stands in the order; null when none waits. O(1).
   const RequestState* Oldest(ClassId service_class) const;
   // The class's request that arrived first and that no engine had yet, else the first that came back from an engine.

@@ -14,6 +14,8 @@ namespace asio = boost::asio;
 
 namespace {
 
+constexpr int kMostEntries = 32;  // Entries of Accept-Encoding that are read.
+
 bool IsJsonType(absl::string_view content_type) {
   if (content_type == "application/json") return true;
   const absl::string_view type = absl::StripAsciiWhitespace(content_type.substr(0, content_type.find(';')));
@@ -95,7 +97,9 @@ HeaderList Coded(const HeaderList& headers) {
 bool AcceptsGzip(absl::string_view accept_encoding) {
   if (accept_encoding.empty()) return false;
   bool any = false;
+  int looked = 0;
   for (const absl::string_view entry : absl::StrSplit(accept_encoding, ',')) {
+    if (++looked > kMostEntries) break;
     const absl::string_view name = absl::StripAsciiWhitespace(entry.substr(0, entry.find(';')));
     const bool refused = IsRefused(entry);
     if (absl::EqualsIgnoreCase(name, "gzip") || absl::EqualsIgnoreCase(name, "x-gzip")) return !refused;

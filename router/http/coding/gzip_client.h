@@ -20,7 +20,7 @@
 
 namespace penstock {
 
-// Accept-Encoding names gzip or *, and not with q=0.
+// Accept-Encoding names gzip or *, and not with q=0, in its first 32 entries.
 bool AcceptsGzip(absl::string_view accept_encoding);
 
 class GzipClient final : public ForwardingClient {

@@ -27,6 +27,9 @@ class PeerCounts : public std::enable_shared_from_this<PeerCounts> {
     });
   }
 
+  // Counts one that takes the place of another of the peer, which is about to end.
+  Place Replace(uint64_t peer) { return Enter(peer, kUnbounded); }
+
   // One address may take three quarters of many connections; few are not divided.
   static constexpr int MostOfOnePeer(int max_connections) {
     return max_connections < kDivided ? kUnbounded : max_connections - max_connections / 4;

@@ -1,6 +1,7 @@
 #include "router/policies/kit/rival_books.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "router/core/contract/admission_checks.h"
 #include "router/core/contract/vacancy.h"
@@ -13,11 +14,12 @@ bool IsOpen(const RivalBooks::Replica& replica) { return IsPlaceable(replica.hea
 }  // namespace
 
 void RivalBooks::Configure(const Fleet& fleet) {
-  fleet_ = fleet;
+  const Fleet before = std::exchange(fleet_, fleet);
   replicas_.resize(fleet_.replicas.size());
   held_.resize(fleet_.pools.size());
   for (size_t i = 0; i < replicas_.size(); ++i) {
     if (IsVacant(fleet_.replicas[i]) && replicas_[i].running == 0) replicas_[i] = Replica();
+    if (Joins(before, fleet_, i) && replicas_[i].health == Health::kDown) replicas_[i].down_since = now_;
   }
   longest_.clear();
   for (const ReplicaSpec& replica : fleet_.replicas) longest_.push_back(LongestPrompt(fleet_, replica));

@@ -64,6 +64,21 @@ TEST(EndpointResolverTest, OldAddressesServeOnWhereALookUpHangs) {
   EXPECT_EQ(*RunToEnd(loop, Ask(resolver, kLong)), Only("127.0.0.2"));
 }
 
+TEST(EndpointResolverTest, TheAddressesOfOneLoopServeAnotherWhereALookUpHangs) {
+  HangingNames names;
+  names.Release();
+  NameLookUps look_ups(names.source());
+  asio::io_context loop, second;
+  EndpointResolver resolver(loop, "slow", 80, look_ups);
+  EXPECT_EQ(*RunToEnd(loop, Ask(resolver, kLong)), Only("127.0.0.1"));
+  names.HangAgain({"127.0.0.2"});
+  EndpointResolver other(second, "slow", 80, look_ups);
+  EXPECT_EQ(*RunToEnd(second, Ask(other, kShort)), Only("127.0.0.1"));
+  other.Distrust();
+  names.Release();
+  EXPECT_EQ(*RunToEnd(second, Ask(other, kLong)), Only("127.0.0.2"));
+}
+
 TEST(EndpointResolverTest, ALoopEndsWhileALookUpHangs) {
   HangingNames names;
   NameLookUps look_ups(names.source());

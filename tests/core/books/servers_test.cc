@@ -43,6 +43,38 @@ TEST(Servers, AReplicaThatWasNeverUpIsNotWaitedFor) {
   EXPECT_TRUE(rooms.servers.DownForGood(kChat, test.now));
 }
 
+TEST(Servers, AReplicaThatJoinsARunningFleetIsWaitedForAsIfItHadBeenUp) {
+  TestRooms test(Replicas(2));
+  Rooms rooms{CoreRules()};
+  Fleet fleet = MakeFleet(Replicas(1));
+  rooms.Configure(fleet, test.now);
+  EXPECT_TRUE(rooms.servers.DownForGood(kChat, test.now)) << "a fleet that starts";
+  Fleet moved = MakeFleet(Replicas(2));
+  moved.replicas[0].removed = true;
+  rooms.Configure(moved, test.now);
+  EXPECT_FALSE(rooms.servers.DownForGood(kChat, test.now));
+  EXPECT_EQ(rooms.servers.OutageEnd(kChat, test.now), test.now + kOutageGrace);
+  rooms.Configure(moved, test.now + Duration::Seconds(2));
+  EXPECT_TRUE(rooms.servers.DownForGood(kChat, test.now + kOutageGrace)) << "it joined once";
+}
+
+TEST(Servers, AReplicaThatJoinsAndHasNotNamedItsModelsMayServeAnyOfThem) {
+  TestRooms test;
+  Rooms rooms{CoreRules()};
+  rooms.Configure(MakeFleet(Replicas(1)), test.now);
+  Fleet moved = MakeFleet(Replicas(2));
+  moved.replicas[0].removed = true;
+  moved.replicas[1].models.clear();
+  rooms.Configure(moved, test.now);
+  EXPECT_FALSE(rooms.servers.DownForGood(kChat, test.now));
+  EXPECT_EQ(rooms.servers.OutageEnd(kChat, test.now), test.now + kOutageGrace);
+  EXPECT_TRUE(rooms.servers.DownForGood(kChat, test.now + kOutageGrace));
+  moved.models.push_back({"other"});
+  moved.replicas[1].models = {ModelId(1)};
+  rooms.Configure(moved, test.now);
+  EXPECT_TRUE(rooms.servers.DownForGood(kChat, test.now)) << "it serves another";
+}
+
 TEST(Servers, AHolderHasNoMoreOfAPromptThanTheLandmarkThatItLacks) {
   Fleet fleet = MakeFleet(Replicas(3));
   for (ReplicaSpec& replica : fleet.replicas) replica.prefix_cache = Tokens(100'000);

@@ -49,7 +49,7 @@ TEST_F(GpuMemoryTest, AReplicaFitsWhereEachOfItsGpusHasTheMemory) {
   Fleet fleet = test_.rooms.fleet.spec();
   fleet.gpus.push_back({"small", Bytes(9)});
   fleet.replicas[2].gpus = {0, 1};
-  test_.rooms.fleet.Configure(fleet);
+  test_.rooms.fleet.Configure(fleet, test_.now);
   memory_.Configure();
   EXPECT_TRUE(memory_.FitsNow(fleet.replicas[0]));
   EXPECT_FALSE(memory_.FitsNow(fleet.replicas[2]));
@@ -58,7 +58,7 @@ TEST_F(GpuMemoryTest, AReplicaFitsWhereEachOfItsGpusHasTheMemory) {
 TEST_F(GpuMemoryTest, AGpuOfUnknownMemoryHoldsAnything) {
   Fleet fleet = test_.rooms.fleet.spec();
   fleet.gpus[0].memory = Bytes(0);
-  test_.rooms.fleet.Configure(fleet);
+  test_.rooms.fleet.Configure(fleet, test_.now);
   memory_.Configure();
   EXPECT_FALSE(memory_.FreeNow(0).has_value());
   EXPECT_TRUE(memory_.FitsNow(fleet.replicas[0]));
