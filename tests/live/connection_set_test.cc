@@ -13,7 +13,7 @@ namespace {
 class Member final : public LoopConnection {
  public:
   Member(ConnectionSet& set, bool idle, uint64_t owner = 0) : set_(set), idle_(idle) { set_.Enter(*this, owner); }
-  ~Member() { set_.Leave(*this); }
+  ~Member() override { set_.Leave(*this); }
   void Close() override {
     closed = true;
     if (other != nullptr) other->reset();
