@@ -43,7 +43,7 @@ class LoopConnection {
 // Connections without a request, the one that waits longest first.
 class ConnectionList {
  public:
-  static constexpr int kMostLooked = 1024;  // About 0.1 ms.
+  static constexpr int kMostLooked = 1024;  // Bounds the time of a look.
   void Add(LoopConnection& connection, Instant now);
   void Remove(LoopConnection& connection);
   LoopConnection* oldest() const { return oldest_; }

@@ -129,7 +129,7 @@ void AddUpgrade(const HeaderList& client, HeaderList& engine) {
     if (!absl::EqualsIgnoreCase(field, kProtocolField)) continue;
     for (absl::string_view part : absl::StrSplit(value, ',')) {
       part = absl::StripAsciiWhitespace(part);
-      // One behind other text is no protocol, but a key still.
+      // A key behind other text is no protocol, and stays here too.
       if (absl::StrContains(part, kKeyProtocol)) continue;
       absl::StrAppend(&protocols, protocols.empty() ? "" : ", ", part);
     }

@@ -104,4 +104,4 @@ def test_a_full_disk_costs_lines_and_they_go_on_when_there_is_room(folder, engin
         os.unlink(filler)
         burst(router.port, 5)
         wait_until(lambda: "lines of the log are lost" in open(log).read(), 20, lambda: open(log).read()[-2000:])
-    assert len(cut_lines(log)) <= 1, cut_lines(log)  # The one that met the end of the disk.
+    assert len(cut_lines(log)) <= 1, cut_lines(log)  # The disk ended within one line.
