@@ -22,6 +22,7 @@
 #include "app/load_config.h"
 #include "app/serve/written_files.h"
 #include "backends/names/look_ups_together.h"
+#include "backends/names/several_addresses.h"
 #include "base/harmless.h"
 #include "config/certificate_warnings.h"
 #include "config/config.h"
@@ -38,16 +39,6 @@ namespace asio = boost::asio;
 // All names share it.
 constexpr Duration kLookUpLimit = Duration::Seconds(5);
 
-// The addresses of one family that a name has beyond one; empty where it has one.
-std::vector<std::string> SeveralAddresses(const std::vector<asio::ip::address>& addresses) {
-  std::set<std::string> four;
-  std::set<std::string> six;
-  for (const asio::ip::address& address : addresses) (address.is_v4() ? four : six).insert(address.to_string());
-  const std::set<std::string>& more = four.size() > 1 ? four : six;
-  if (more.size() < 2) return {};
-  return {more.begin(), more.end()};
-}
-
 // True: the name server said nothing. A name that does not exist here may exist on another machine.
 bool IsUnanswered(const std::optional<NameAnswer>& answer) {
   return !answer || answer->error == asio::error::host_not_found_try_again;
@@ -58,8 +49,6 @@ struct NameFindings {
   std::vector<std::string> warnings;
 };
 
-// One replica has one ledger of memory, so a name that stands for several engines has to be several replicas. An IPv4
-// and an IPv6 address are one host.
 NameFindings CheckNames(const Config& config) {
   std::vector<const ReplicaConfig*> replicas;
   std::vector<std::string> names;

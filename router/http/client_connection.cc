@@ -180,6 +180,7 @@ asio::awaitable<void> ClientConnection::Serve() {
         drain_.BeginAnswer();
         Http1Answer answer(loop_, *this, request);
         more = co_await HandleRequest(loop_, *this, request, answer);
+        if (more && upload_.dropped()) co_await upload_.DropRest();
         more = upload_.Finish() && more;
         served = true;
         Unwatch();
@@ -219,9 +220,8 @@ bool ClientConnection::AdmitBody() {
     if (input_.AwaitsContinue()) WriteSmall(kContinue);
     return true;
   }
-  if (head.expects_continue || head.length.value_or(kDroppedBody + 1) > kDroppedBody) return false;
-  input_.reader().UseBody(BodyUse::kDropped);
-  return true;
+  if (!head.expects_continue && head.length.value_or(kDroppedBody + 1) <= kDroppedBody) upload_.Drop();
+  return false;
 }
 
 void ClientConnection::LogError(absl::string_view reason, absl::string_view message, int64_t suppressed) {

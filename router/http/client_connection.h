@@ -78,7 +78,7 @@ class ClientConnection final : public LoopConnection, public ClientChannel {
   boost::asio::awaitable<bool> Greet();
   // Takes the address that a PROXY header names. False: the header is bad, or that address has too many connections.
   bool TakeAddress(const ProxyHeader& header);
-  // After the head alone. False: it is refused whatever its body says, and the body is not worth a wait.
+  // After the head alone. False: it is answered before the rest of its body is read.
   bool AdmitBody();
   // The connection has no whole head; `served`: it had a request before.
   void Wait(bool served);

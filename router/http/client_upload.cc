@@ -12,10 +12,15 @@ void ClientUpload::Expect() {
   expected_ = unread_ = true;
 }
 
+void ClientUpload::Drop() {
+  input_.reader().UseBody(BodyUse::kDropped);
+  dropped_ = unread_ = true;
+}
+
 ClientRequest ClientUpload::Take() {
   length_ = input_.head().length;
   ClientRequest request;
-  if (expected_) {
+  if (expected_ || dropped_) {
     static_cast<RequestHead&>(request) = input_.head();
     whole_ = absl::string_view();
   } else {
@@ -25,9 +30,12 @@ ClientRequest ClientUpload::Take() {
   return request;
 }
 
+asio::awaitable<void> ClientUpload::DropRest() { unread_ = co_await input_.Next() != ClientInput::Event::kRequest; }
+
 bool ClientUpload::Finish() {
   whole_ = absl::string_view();
-  if (std::exchange(expected_, false) && !unread_) (void)input_.Take();
+  const bool apart = std::exchange(expected_, false) || std::exchange(dropped_, false);
+  if (apart && !unread_) (void)input_.Take();
   return !unread_;
 }
 

@@ -24,12 +24,20 @@ class ClientUpload final : public BodySource {
 
   // After kHead: the body that follows will be taken in pieces.
   void Expect();
-  // Takes the request from the input: the head alone where its body is expected.
+  // After kHead: the request is refused whatever its body says. The answer does not wait for the body, which is dropped
+  // behind it.
+  void Drop();
+  // Takes the request from the input: the head alone where its body is expected or dropped.
   ClientRequest Take();
-  // After the handler. False: a part of the body was not read, so no further request can be.
+  // After the handler, where dropped(): reads the rest of the body.
+  boost::asio::awaitable<void> DropRest();
+  // At the end. False: a part of the body was not read, so no further request can be.
   bool Finish();
+  bool dropped() const { return dropped_; }
   // A part of the body was not read yet.
   bool unread() const { return unread_; }
+  // An answer from now on is the last one of its connection, because the rest of the body is not read behind it.
+  bool BlocksNext() const { return unread_ && !dropped_; }
 
   void Begin() override;
   boost::asio::awaitable<BodyPiece> Next() override;
@@ -41,6 +49,7 @@ class ClientUpload final : public BodySource {
   absl::string_view whole_;         // A body that came with its head, and that nobody took.
   std::optional<uint64_t> length_;  // As announced.
   bool expected_ = false;
+  bool dropped_ = false;
   bool unread_ = false;
 };
 

@@ -25,7 +25,7 @@ Http1Answer::Http1Answer(EventLoop& loop, ClientConnection& connection, const Re
     : Answer(loop, request), loop_(loop), connection_(connection), keep_alive_(request.keep_alive) {}
 
 bool Http1Answer::MustClose() const {
-  return connection_.upload().unread() || loop_.edge().draining.load(std::memory_order_relaxed);
+  return connection_.upload().BlocksNext() || loop_.edge().draining.load(std::memory_order_relaxed);
 }
 
 bool Http1Answer::CanTakeAnother() const { return keep_alive_ && ended_; }

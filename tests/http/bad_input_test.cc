@@ -187,6 +187,19 @@ TEST_F(Keys, AMissingKeyIsNotAnIncorrectOne) {
   EXPECT_NE(wrong.body.find("Incorrect API key provided"), std::string::npos) << wrong.body;
 }
 
+TEST_F(Keys, ARefusalDoesNotWaitForASmallBodyAndTheConnectionServesOn) {
+  const std::unique_ptr<Wire> wire = router_.Connect();
+  const std::string refused = PostJson("/v1/chat/completions", StreamBody());
+  const size_t begun = refused.size() - 5;
+  wire->Send(refused.substr(0, begun));
+  EXPECT_EQ(ReadMessage(*wire).status(), 401);
+  // The second half of the body comes together with the next request.
+  wire->Send(refused.substr(begun) + Get("/healthz"));
+  EXPECT_EQ(ReadMessage(*wire).status(), 200);
+  wire->Send(PostJson("/v1/chat/completions", StreamBody(), "Authorization: Bearer right\r\n"));
+  EXPECT_EQ(ReadMessage(*wire).status(), 200);
+}
+
 TEST_F(Keys, TheyAreCheckedWhereTenantsAreConfiguredButNotForMetrics) {
   EXPECT_EQ(router_.Ask(Get("/v1/models")).status(), 401);
   EXPECT_EQ(router_.Ask(Get("/metrics")).status(), 200);

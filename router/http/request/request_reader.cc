@@ -99,7 +99,7 @@ void RequestReader::KeepInput() {
 
 void RequestReader::UseBody(BodyUse use) {
   body_use_ = use;
-  if (use == BodyUse::kPieces) KeepInput();
+  if (use != BodyUse::kStored) KeepInput();
 }
 
 void RequestReader::Reuse(BodyBuffer body) {

@@ -79,7 +79,8 @@ class RequestReader {
   const ClientRequest& head();
   void SetCaller(uint64_t caller);
   // In pieces: after kPiece and kDone the body of head() is the next piece, until the next call of Advance.
-  // The caller of such a body may let others read into the offered memory first, so its rest is copied now.
+  // The caller of a body that is not stored may let others read into the offered memory first, so its rest is copied
+  // now.
   void UseBody(BodyUse use);
   // Takes the request: after kDone, or after kHeadDone when no further request will be read.
   ClientRequest Take();

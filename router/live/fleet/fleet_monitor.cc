@@ -168,6 +168,7 @@ asio::awaitable<absl::Status> FleetMonitor::Discover(WatchedReplica& watched) {
   book_.SetDiscovery(watched.id, *std::move(discovery));
   keeper_.OnDiscovered(watched);
   LogDiscovery(control_.edge(), book_, watched.id);
+  LogSeveralAddresses(control_.edge(), watched.config);
   TellFacts(watched);
   co_return absl::OkStatus();
 }

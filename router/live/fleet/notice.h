@@ -4,9 +4,15 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "backends/names/name_look_ups.h"
+#include "backends/names/several_addresses.h"
 #include "base/health.h"
+#include "config/text/addresses.h"
 #include "router/fleet/discovery_text.h"
 #include "router/fleet/fleet_book.h"
 #include "router/fleet/known_replica.h"
@@ -44,6 +50,17 @@ inline const char* TextOf(Health health) {
 
 inline void LogHealth(const Edge& edge, const std::string& replica, Health health) {
   LogNotice(edge, replica, TextOf(health), health == Health::kDown ? LogLevel::kWarning : LogLevel::kInfo);
+}
+
+// The warning of a name that stands for several engines. After a look-up of the name.
+inline void LogSeveralAddresses(const Edge& edge, const ReplicaConfig& config) {
+  const absl::StatusOr<EngineUrl> url = ParseEngineUrl(config.url);
+  if (!url.ok() || url->IsLoopback()) return;
+  const std::vector<std::string> several = SeveralAddresses(NameLookUps::OfProcess().LastOf(url->address.host));
+  if (several.empty()) return;
+  LogWarning(edge, config.id,
+             absl::StrCat(url->address.host, " has several addresses (", absl::StrJoin(several, ", "),
+                          "), which count as one engine: write a replica for each engine"));
 }
 
 // The facts of an engine that is known now, and a warning where it does not have the replica's model.

@@ -58,16 +58,33 @@ def ask(router):
     return send(router.address, request_bytes(body=chat(model=MODEL, max_tokens=1))).status
 
 
-@pytest.mark.parametrize("host", ["localhost", "engine.example.test"])
-def test_a_name_that_hangs_keeps_no_other_engine_down(folder, engine, binary, host, monkeypatch):
-    if host != "localhost":
+@pytest.fixture
+def host_names(folder, binary, monkeypatch):
+    """Call it with the text of a file of host names, which the router then has."""
+
+    def set_text(text):
         hosts = folder / "hosts"
-        hosts.write_text("127.0.0.1 localhost engine.example.test\n")
+        hosts.write_text(text)
         program = folder / "hosts.sh"
         program.write_text(
             f"#!/bin/sh\nexec unshare --mount sh -c 'mount --bind {hosts} /etc/hosts && exec \"$@\"' _ {binary} \"$@\"\n")
         program.chmod(0o755)
         monkeypatch.setattr(processes, "BINARY", str(program))
+
+    return set_text
+
+
+def test_a_name_with_several_addresses_serves_and_is_warned_about(folder, engine, host_names):
+    host_names("127.0.0.1 engine.example.test\n127.0.0.2 engine.example.test\n")
+    with Router(folder, config="replicas:\n" + good(engine, "engine.example.test")) as router:
+        assert ask(router) == 200
+        router.wait_for_log("engine.example.test has several addresses (127.0.0.1, 127.0.0.2), which count as one engine")
+
+
+@pytest.mark.parametrize("host", ["localhost", "engine.example.test"])
+def test_a_name_that_hangs_keeps_no_other_engine_down(folder, engine, host, host_names):
+    if host != "localhost":
+        host_names("127.0.0.1 localhost engine.example.test\n")
     config = "replicas:\n" + "".join(named(12)) + good(engine, host)
     with Router(folder, config=config, ready=False) as router:
         wait_until(lambda: ask(router) == 200, 10, lambda: router.log()[-4000:])
