@@ -17,6 +17,7 @@
 #include "router/http/exchange/client_channel.h"
 #include "router/http/peer/forwarded_for.h"
 #include "router/http/request/request_head.h"
+#include "router/openai/route/target.h"
 #include "router/telemetry/log/text_limits.h"
 #include "router/telemetry/request_record.h"
 
@@ -24,20 +25,24 @@ namespace penstock {
 
 class AccessLine {
  public:
-  // Null: nobody wants it. `received`: the bytes of the body. `answer` outlives the line.
-  static std::unique_ptr<AccessLine> Begin(EventLoop& loop, const ClientChannel& client, const RequestHead& head,
+  // Null: nobody wants it. `received`: the bytes of a body that came whole. `answer` outlives the line.
+  static std::unique_ptr<AccessLine> Begin(EventLoop& loop, ClientChannel& client, const RequestHead& head,
                                            size_t received, const Answer& answer) {
     const DecisionLog* log = loop.edge().log;
     if (log == nullptr || !log->Wants(DecisionEntry::Kind::kAccess)) return nullptr;
     return std::make_unique<AccessLine>(loop, client, head, received, answer);
   }
-  AccessLine(EventLoop& loop, const ClientChannel& client, const RequestHead& head, size_t received,
-             const Answer& answer)
-      : loop_(loop), client_(client), answer_(answer), began_(Now()), written_before_(client.written()) {
+  AccessLine(EventLoop& loop, ClientChannel& client, const RequestHead& head, size_t received, const Answer& answer)
+      : loop_(loop),
+        client_(client),
+        answer_(answer),
+        began_(Now()),
+        received_(received),
+        written_before_(client.written()) {
     entry_.kind = DecisionEntry::Kind::kAccess;
     entry_.method = head.method.substr(0, kLongestLogText);
-    entry_.path = head.target.substr(0, std::min(head.target.find('?'), kLongestLogText));
-    entry_.received = Bytes(static_cast<int64_t>(received));
+    const absl::string_view path = OriginForm(head.target);
+    entry_.path = std::string(path.substr(0, std::min(path.find_first_of("?#"), kLongestLogText)));
     const auto address = ClientAddress(loop.fleet()->proxies, client.peer().address, head.headers);
     if (!address.is_unspecified()) entry_.client = address.to_string();
   }
@@ -62,6 +67,7 @@ class AccessLine {
     // A request without an answer has no status, unless its client left.
     if (answer_.status() != 0) entry_.status = answer_.status();
     if (answer_.status() == 0 && answer_.gone()) entry_.status = http_status::kClientClosedRequest;
+    entry_.received = Bytes(static_cast<int64_t>(std::max(received_, client_.upload().taken())));
     entry_.sent = Bytes(static_cast<int64_t>(client_.written() - written_before_));
     entry_.total = Now() - began_;
     entry_.endpoint = std::move(record_.endpoint);
@@ -69,7 +75,7 @@ class AccessLine {
     entry_.service_class = std::move(record_.service_class);
     entry_.tenant = std::move(record_.tenant);
     entry_.replica = std::move(record_.replica);
-    entry_.reason = std::move(record_.reason);
+    entry_.reason = record_.reason.empty() ? answer_.refusal_reason() : std::move(record_.reason);
     if (record_.prompt > Tokens(0)) {
       entry_.prompt = record_.prompt;
     } else if (const Tokens estimate = record_.ComputedPrompt(); estimate > Tokens(0)) {
@@ -82,9 +88,10 @@ class AccessLine {
   }
 
   EventLoop& loop_;
-  const ClientChannel& client_;
+  ClientChannel& client_;
   const Answer& answer_;
   const Instant began_;
+  const uint64_t received_;
   const uint64_t written_before_;
   DecisionEntry entry_;
   RequestRecord record_;

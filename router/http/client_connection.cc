@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
+#include "router/http/exchange/peer_error.h"
 #include "router/http/http1_answer.h"
 #include "router/http/http2/connection.h"
 #include "router/http/request/drain_refusal.h"
@@ -85,7 +86,7 @@ void ClientConnection::CloseIfIdle() {
     return;
   }
   if (input_.Idle()) return Close();
-  refusing_ = std::make_unique<Busy>(*this);
+  if (!upload_.dropped()) refusing_ = std::make_unique<Busy>(*this);
   input_.Refuse(RefusedByDrain());
 }
 
@@ -144,7 +145,8 @@ bool ClientConnection::TakeAddress(const ProxyHeader& header) {
   if (header.state == ProxyHeader::State::kBad) {
     edge.telemetry->OnBadInput(BadInput::kProxyHeader);
     if (const auto suppressed = edge.proxy_lines.Take(Now()))
-      LogError(LabelOf(BadInput::kProxyHeader), absl::StrCat("bad PROXY header: ", header.fault), *suppressed);
+      LogPeerError(edge, peer(), LabelOf(BadInput::kProxyHeader), absl::StrCat("bad PROXY header: ", header.fault),
+                   *suppressed);
   }
   if (header.state != ProxyHeader::State::kDone) return false;
   if (!header.client) return true;
@@ -176,14 +178,15 @@ asio::awaitable<void> ClientConnection::Serve() {
       if (head_only || event == ClientInput::Event::kRequest) {
         ClientRequest request = upload_.Take();
         if (use() == Use::kSpare || (head_only && !upload_.unread())) request.keep_alive = false;
-        const Busy busy(*this);
+        std::optional<Busy> busy(std::in_place, *this);
         drain_.BeginAnswer();
         Http1Answer answer(loop_, *this, request);
         more = co_await HandleRequest(loop_, *this, request, answer);
-        if (more && upload_.dropped()) co_await upload_.DropRest();
-        more = upload_.Finish() && more;
-        served = true;
+        busy.reset();
         Unwatch();
+        served = true;
+        if (more && upload_.dropped()) co_await DropRest();
+        more = upload_.Finish() && more;
       } else {
         if (event == ClientInput::Event::kHttp2) co_await ServeHttp2();
         if (event == ClientInput::Event::kFailed) co_await FailRead(input_.error());
@@ -191,11 +194,18 @@ asio::awaitable<void> ClientConnection::Serve() {
       }
     }
   } catch (const std::exception& surprise) {
-    LogError("internal", surprise.what());
+    LogPeerError(loop_.edge(), peer(), "internal", surprise.what());
     Close();
   }
   if (!gone_ && socket_.open()) co_await Linger();
   socket_.Close();
+}
+
+// It may be closed meanwhile as an idle one, because its client has the answer.
+asio::awaitable<void> ClientConnection::DropRest() {
+  if (use() == Use::kClient) Wait(/*served=*/true);
+  const std::optional<BadInput> fault = co_await upload_.DropRest();
+  if (fault) loop_.edge().telemetry->OnBadInput(*fault);
 }
 
 asio::awaitable<void> ClientConnection::ServeHttp2() {
@@ -222,17 +232,6 @@ bool ClientConnection::AdmitBody() {
   }
   if (!head.expects_continue && head.length.value_or(kDroppedBody + 1) <= kDroppedBody) upload_.Drop();
   return false;
-}
-
-void ClientConnection::LogError(absl::string_view reason, absl::string_view message, int64_t suppressed) {
-  if (loop_.edge().log == nullptr) return;
-  DecisionEntry entry;
-  entry.kind = DecisionEntry::Kind::kError;
-  if (peer().known()) entry.client = peer().address.to_string();
-  entry.reason = std::string(reason);
-  entry.message = std::string(message);
-  entry.suppressed = suppressed;
-  loop_.edge().log->Write(std::move(entry));
 }
 
 bool ClientConnection::WriteSmall(absl::string_view bytes) {

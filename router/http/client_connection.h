@@ -83,10 +83,11 @@ class ClientConnection final : public LoopConnection, public ClientChannel {
   // The connection has no whole head; `served`: it had a request before.
   void Wait(bool served);
   boost::asio::awaitable<void> FailRead(ApiError error);
+  // The rest of a body whose request was refused by its head.
+  boost::asio::awaitable<void> DropRest();
   // The rest of the connection, in HTTP/2.
   boost::asio::awaitable<void> ServeHttp2();
   boost::asio::awaitable<void> Linger();
-  void LogError(absl::string_view reason, absl::string_view message, int64_t suppressed = 0);
   void MarkGone();
   // The time of a wait for room is over. It goes on where the client took bytes meanwhile.
   void OnWriteDeadline();

@@ -19,6 +19,7 @@ void ClientUpload::Drop() {
 
 ClientRequest ClientUpload::Take() {
   length_ = input_.head().length;
+  taken_ = 0;
   ClientRequest request;
   if (expected_ || dropped_) {
     static_cast<RequestHead&>(request) = input_.head();
@@ -30,7 +31,11 @@ ClientRequest ClientUpload::Take() {
   return request;
 }
 
-asio::awaitable<void> ClientUpload::DropRest() { unread_ = co_await input_.Next() != ClientInput::Event::kRequest; }
+asio::awaitable<std::optional<BadInput>> ClientUpload::DropRest() {
+  const ClientInput::Event event = co_await input_.Next();
+  unread_ = event != ClientInput::Event::kRequest;
+  co_return event == ClientInput::Event::kFailed ? input_.error().bad_input : std::nullopt;
+}
 
 bool ClientUpload::Finish() {
   whole_ = absl::string_view();
@@ -47,6 +52,7 @@ asio::awaitable<BodyPiece> ClientUpload::Next() {
   BodyPiece piece;
   if (!unread_) {
     piece.bytes = std::exchange(whole_, absl::string_view());
+    taken_ += piece.bytes.size();
     if (!piece.bytes.empty()) piece.state = BodyPiece::State::kBytes;
     co_return piece;
   }
@@ -54,6 +60,7 @@ asio::awaitable<BodyPiece> ClientUpload::Next() {
   if (event == ClientInput::Event::kPiece || event == ClientInput::Event::kRequest) {
     unread_ = event == ClientInput::Event::kPiece;
     piece.bytes = input_.head().body.view();
+    taken_ += piece.bytes.size();
     if (!piece.bytes.empty()) piece.state = BodyPiece::State::kBytes;
   } else if (event == ClientInput::Event::kFailed) {
     piece.state = BodyPiece::State::kFailed;

@@ -29,8 +29,8 @@ class ClientUpload final : public BodySource {
   void Drop();
   // Takes the request from the input: the head alone where its body is expected or dropped.
   ClientRequest Take();
-  // After the handler, where dropped(): reads the rest of the body.
-  boost::asio::awaitable<void> DropRest();
+  // After the handler, where dropped(): reads the rest of the body. Returns its fault.
+  boost::asio::awaitable<std::optional<BadInput>> DropRest();
   // At the end. False: a part of the body was not read, so no further request can be.
   bool Finish();
   bool dropped() const { return dropped_; }
@@ -42,12 +42,14 @@ class ClientUpload final : public BodySource {
   void Begin() override;
   boost::asio::awaitable<BodyPiece> Next() override;
   std::optional<uint64_t> length() const override { return length_; }
+  uint64_t taken() const override { return taken_; }
 
  private:
   ClientConnection& connection_;
   ClientInput& input_;
   absl::string_view whole_;         // A body that came with its head, and that nobody took.
   std::optional<uint64_t> length_;  // As announced.
+  uint64_t taken_ = 0;
   bool expected_ = false;
   bool dropped_ = false;
   bool unread_ = false;

@@ -103,7 +103,7 @@ asio::awaitable<void> GenerateRealtime(EventLoop& loop, ClientChannel& client, C
     loop.edge().telemetry->OnTurnedAway(TurnedAway::kRealtime);
   }
   if (error) {
-    co_await TurnAway(loop, match, *error, answer, line);
+    co_await TurnAway(loop, match, *error, answer);
     co_return;
   }
   SessionRequest made = RequestOf(loop, client, request, match, answer, line);
@@ -157,18 +157,16 @@ asio::awaitable<void> Generate(EventLoop& loop, ClientChannel& client, ClientReq
   return way(loop, client, request, match, answer, line);
 }
 
-asio::awaitable<void> TurnAway(EventLoop& loop, const RouteMatch& match, const ApiError& error, Answer& answer,
-                               AccessLine* line) {
+asio::awaitable<void> TurnAway(EventLoop& loop, const RouteMatch& match, const ApiError& error, Answer& answer) {
   Telemetry& telemetry = *loop.edge().telemetry;
   if (error.bad_input) telemetry.OnBadInput(*error.bad_input);
   co_await answer.Error(error);
   RequestRecord record;
   record.endpoint = std::string(TraitsOf(match.endpoint).label);
   record.outcome = error.bad_input ? RequestOutcome::kBadRequest : RequestOutcome::kRefused;
-  record.reason = error.bad_input ? std::string(LabelOf(*error.bad_input)) : std::string(error.reason);
+  record.reason = answer.refusal_reason();
   record.status = error.status;
   telemetry.OnRequest(record);
-  if (line != nullptr) line->record()->reason = std::move(record.reason);
 }
 
 asio::awaitable<void> GenerateDecoded(EventLoop& loop, ClientChannel& client, ClientRequest& request,
@@ -183,7 +181,7 @@ asio::awaitable<void> GenerateDecoded(EventLoop& loop, ClientChannel& client, Cl
     if (answer.gone()) co_return;
   }
   if (error) {
-    co_await TurnAway(loop, match, *error, answer, line);
+    co_await TurnAway(loop, match, *error, answer);
   } else {
     co_await Generate(loop, client, request, match, answer, line);
   }

@@ -28,8 +28,7 @@ boost::asio::awaitable<void> Generate(EventLoop& loop, ClientChannel& client, Cl
 boost::asio::awaitable<void> GenerateDecoded(EventLoop& loop, ClientChannel& client, ClientRequest& request,
                                              const RouteMatch& match, Answer& answer, AccessLine* line);
 // Answers a request for an engine that no session saw, and counts it.
-boost::asio::awaitable<void> TurnAway(EventLoop& loop, const RouteMatch& match, const ApiError& error, Answer& answer,
-                                      AccessLine* line);
+boost::asio::awaitable<void> TurnAway(EventLoop& loop, const RouteMatch& match, const ApiError& error, Answer& answer);
 
 }  // namespace penstock
 

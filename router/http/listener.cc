@@ -204,7 +204,7 @@ EventLoop* Listener::LoopOfOldest() const {
 void Listener::Refuse(const Accepted& accepted) {
   home_.edge().connections.fetch_sub(1, std::memory_order_relaxed);
   const ApiError full = TooManyConnections();
-  if (tls_ == nullptr) home_.edge().telemetry->OnRefusal(full.status);
+  if (tls_ == nullptr) home_.edge().telemetry->OnRefusal(full.status, full.reason);
   const std::string body = ErrorBody(full);
   ResponseHead head(full.status, /*keep_alive=*/false, /*http10=*/false);
   head.Add("content-type", "application/json").Add("retry-after", "1");

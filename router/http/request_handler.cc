@@ -22,6 +22,7 @@
 #include "router/openai/passed/passed_route.h"
 #include "router/openai/request/body_decoder.h"
 #include "router/openai/route/routes.h"
+#include "router/session/state/refusal_notes.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -133,7 +134,7 @@ RouteMatch FindRoute(EventLoop& loop, const ClientChannel& client, const Request
 asio::awaitable<void> RefuseContentType(EventLoop& loop, const ClientRequest& request, const RouteMatch& match,
                                         Answer& answer) {
   const ApiError error = WrongContentType(match.endpoint, FindHeader(request.headers, "content-type"));
-  co_await TurnAway(loop, match, error, answer, nullptr);
+  co_await TurnAway(loop, match, error, answer);
 }
 
 asio::awaitable<void> AnswerNothingThere(EventLoop& loop, const ClientRequest& request, const RouteMatch& match,
@@ -153,9 +154,11 @@ asio::awaitable<void> AnswerFull(Answer& answer) {
   co_await answer.Error(full);
 }
 
-// Sessions and TurnAway count their own answers. A probe that finds the router not ready is no refusal.
-void CountRefusal(EventLoop& loop, const Answer& answer) {
-  if (answer.refusal() != 0) loop.edge().telemetry->OnRefusal(answer.refusal());
+// Sessions and TurnAway note their own answers. A probe that finds the router not ready is no refusal.
+void NoteRefusalOf(EventLoop& loop, const ClientChannel& client, const RequestHead& head, const Answer& answer) {
+  if (answer.refusal() == 0) return;
+  NoteRefusal(loop.edge(), {answer.request_id(), AddressOfClient(loop, client, head.headers), answer.refusal(),
+                            answer.refusal_reason()});
 }
 
 // The account of a client's address.
@@ -261,7 +264,7 @@ asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientChannel& client, Clie
   const RouteMatch match = FindRoute(loop, client, request);
   if (client.use() == ClientChannel::Use::kSpare && !match.admin) {
     co_await AnswerFull(answer);
-    CountRefusal(loop, answer);
+    NoteRefusalOf(loop, client, request, answer);
     co_return false;
   }
   if (TakesBody(match, FindHeader(request.headers, "content-type"))) {
@@ -278,7 +281,7 @@ asio::awaitable<bool> HandleRequest(EventLoop& loop, ClientChannel& client, Clie
   } else {
     NoteCaller(loop, request, match, line.get());
     co_await AnswerRoute(loop, client, request, match, answer);
-    CountRefusal(loop, answer);
+    NoteRefusalOf(loop, client, request, answer);
   }
   co_return answer.CanTakeAnother();
 }
@@ -288,8 +291,7 @@ asio::awaitable<void> RefuseRequest(EventLoop& loop, ClientChannel& client, cons
   if (error.reason == LabelOf(TurnedAway::kBodyMemory)) loop.edge().telemetry->OnTurnedAway(TurnedAway::kBodyMemory);
   const std::unique_ptr<AccessLine> line = AccessLine::Begin(loop, client, head, 0, answer);
   co_await AnswerError(loop, answer, error);
-  CountRefusal(loop, answer);
-  if (line && error.bad_input) line->record()->reason = std::string(LabelOf(*error.bad_input));
+  NoteRefusalOf(loop, client, head, answer);
 }
 
 }  // namespace penstock

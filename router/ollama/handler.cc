@@ -14,6 +14,7 @@
 #include "router/ollama/pages.h"
 #include "router/openai/request/json_walk.h"
 #include "router/session/client/attended.h"
+#include "router/session/state/refusal_notes.h"
 
 namespace penstock::ollama {
 namespace asio = boost::asio;
@@ -22,11 +23,10 @@ namespace {
 
 constexpr absl::string_view kPageType = "application/json; charset=utf-8";
 
-asio::awaitable<void> Refuse(EventLoop& loop, Client& answer, const ApiError& error) {
-  Telemetry& telemetry = *loop.edge().telemetry;
-  if (error.bad_input) telemetry.OnBadInput(*error.bad_input);
+asio::awaitable<void> Refuse(EventLoop& loop, Client& answer, const SessionRequest& request, const ApiError& error) {
+  if (error.bad_input) loop.edge().telemetry->OnBadInput(*error.bad_input);
   co_await answer.Error(error);
-  telemetry.OnRefusal(error.status);
+  NoteRefusal(loop.edge(), {request.id, request.client_address, error.status, error.reason});
 }
 
 ApiError UnknownModel(absl::string_view name) {
@@ -88,11 +88,11 @@ asio::awaitable<void> Converse(EventLoop& loop, Client& answer, Call call, Sessi
   if (!error) error = builder.ReadModel(&name);
   if (!error) error = builder.Begin(name);
   if (!error && builder.empty()) error = builder.Plan();
-  if (error) co_return co_await Refuse(loop, answer, *error);
+  if (error) co_return co_await Refuse(loop, answer, request, *error);
   AnswerWriter writer(call, name, Now());
   if (builder.empty()) {
     const ApiError unknown = UnknownModel(name);
-    if (!loop.fleet()->book.ModelByName(name)) co_return co_await Refuse(loop, answer, unknown);
+    if (!loop.fleet()->book.ModelByName(name)) co_return co_await Refuse(loop, answer, request, unknown);
     const std::string loaded = writer.Loaded(WrittenNow());
     const HeaderList none;
     co_await SendWhole(answer, http_status::kOk, kPageType, none, loaded);
@@ -102,7 +102,7 @@ asio::awaitable<void> Converse(EventLoop& loop, Client& answer, Call call, Sessi
   error = co_await Build(loop, *attended, builder, memory, body);
   if (attended->gone()) co_return;
   attended.reset();
-  if (error) co_return co_await Refuse(loop, answer, *error);
+  if (error) co_return co_await Refuse(loop, answer, request, *error);
   const HeaderList headers = HeadersOf(*request.headers);
   request.headers = &headers;
   request.body = body;
@@ -112,16 +112,16 @@ asio::awaitable<void> Converse(EventLoop& loop, Client& answer, Call call, Sessi
   co_await session.Run();
 }
 
-asio::awaitable<void> Show(EventLoop& loop, Client& answer, absl::string_view text) {
-  RequestFields fields(text);
+asio::awaitable<void> Show(EventLoop& loop, Client& answer, const SessionRequest& request) {
+  RequestFields fields(request.body);
   const Attended attended(answer);
-  std::optional<ApiError> error = co_await Scan(loop, attended, text, fields);
+  std::optional<ApiError> error = co_await Scan(loop, attended, request.body, fields);
   if (attended.gone()) co_return;
   std::string name;
   if (!error) error = RequestBuilder(Call::kChat, fields).ReadModel(&name);
   const std::shared_ptr<const FleetView> fleet = loop.fleet();
   if (!error && !fleet->book.ModelByName(name)) error = UnknownModel(name);
-  if (error) co_return co_await Refuse(loop, answer, *error);
+  if (error) co_return co_await Refuse(loop, answer, request, *error);
   const std::string body = ShowJson(*fleet, name, OllamaTime(loop.edge().models->since()));
   const HeaderList none;
   co_await SendWhole(answer, http_status::kOk, kPageType, none, body);
@@ -142,12 +142,12 @@ asio::awaitable<void> AnswerOllama(EventLoop& loop, Client& answer, absl::string
   const auto caller = loop.fleet()->tenants.Identify(*request.headers);
   const ApiError* denied = std::get_if<ApiError>(&caller);
   if (denied != nullptr && page != "version") {
-    co_await Refuse(loop, answer, *denied);
+    co_await Refuse(loop, answer, request, *denied);
   } else if (page == "chat" || page == "generate") {
     const Call call = page == "chat" ? Call::kChat : Call::kGenerate;
     co_await Converse(loop, answer, call, std::move(request), account);
   } else if (page == "show") {
-    co_await Show(loop, answer, request.body);
+    co_await Show(loop, answer, request);
   } else if (page != "version") {
     co_await ListModels(loop, answer, page);
   } else {

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "backends/engines/catalogue/engine_catalogue.h"
 #include "router/session/state/preparation.h"
+#include "router/session/state/refusal_notes.h"
 #include "router/telemetry/engine_metrics.h"
-#include "router/telemetry/log/line_sampler.h"
 #include "router/tracing/begin_trace.h"
 #include "router/tracing/trace_ids.h"
 
@@ -250,11 +250,7 @@ void SessionRecord::OnAbort(AbortReason reason) {
 void SessionRecord::OnRefusal(const ApiError& error, const Refuse& refuse) {
   DecisionLog* log = LogFor(DecisionEntry::Kind::kRefuse);
   if (log == nullptr) return;
-  // Anybody can cause these, as often as it likes.
-  LineSampler* sampler = nullptr;
-  if (error.status == http_status::kUnauthorized) sampler = &state_.loop.edge().denied_lines;
-  if (error.status == http_status::kNotFound) sampler = &state_.loop.edge().unknown_lines;
-  const std::optional<int64_t> suppressed = sampler != nullptr ? sampler->Take(Now()) : 0;
+  const std::optional<int64_t> suppressed = TakeRefusalLine(state_.loop.edge(), error.status);
   if (!suppressed) return;
   DecisionEntry entry = EntryOf(DecisionEntry::Kind::kRefuse);
   entry.suppressed = *suppressed;

@@ -23,6 +23,13 @@ int PositionIn(const std::array<absl::string_view, N>& labels, absl::string_view
   return found == labels.end() ? static_cast<int>(N) - 1 : static_cast<int>(found - labels.begin());
 }
 
+// The row of kRefusals; behind its last one where it has none.
+size_t RowOf(absl::string_view reason) {
+  const auto row = std::find_if(kRefusals.begin(), kRefusals.end(),
+                                [reason](const RefusalTraits& traits) { return traits.label == reason; });
+  return static_cast<size_t>(row - kRefusals.begin());
+}
+
 void Observe(Histogram* histogram, const std::optional<Duration>& value) {
   if (value) histogram->Observe(std::max(0.0, value->seconds()));
 }
@@ -92,14 +99,22 @@ void RequestMetrics::OnRequest(const RequestRecord& record) {
   Count(Make(KeyOf(record)), record);
 }
 
-void RequestMetrics::OnRefusal(int status) {
+bool RequestMetrics::OnRefusal(int status, absl::string_view reason) {
+  const size_t row = RowOf(reason);
+  const bool known = row < kRefusals.size();
   {
     const auto lock = names_.Reading();
     const auto response = response_series_.find(status);
-    if (response != response_series_.end()) return response->second->Increment();
+    if (response != response_series_.end() && (!known || refusal_series_[row] != nullptr)) {
+      response->second->Increment();
+      if (known) refusal_series_[row]->Increment();
+      return known;
+    }
   }
   const auto lock = names_.Changing();
   MakeResponse(status)->Increment();
+  if (known) MakeRefusal(row)->Increment();
+  return known;
 }
 
 RequestMetrics::Key RequestMetrics::KeyOf(const RequestRecord& record) const {
@@ -142,6 +157,18 @@ RequestMetrics::Counter* RequestMetrics::MakeResponse(int status) {
   return response;
 }
 
+RequestMetrics::Counter* RequestMetrics::MakeRefusal(size_t row) {
+  Counter*& refusal = refusal_series_[row];
+  if (refusal == nullptr) {
+    const std::string& model = names_.models()[names_.models().Find("")];
+    const std::string& service_class = names_.classes()[names_.classes().Find("")];
+    refusal =
+        &registry_.Counter(MetricNamed("penstock_refusals_total"),
+                           {{"model", model}, {"class", service_class}, {"reason", std::string(kRefusals[row].label)}});
+  }
+  return refusal;
+}
+
 RequestMetrics::Found RequestMetrics::Make(const Key& key) {
   const auto [endpoint, model, service_class] = key.request;
   std::unique_ptr<RequestSeries>& request = request_series_[key.request];
@@ -181,9 +208,8 @@ void RequestMetrics::Count(const Found& found, const RequestRecord& record) {
 void RequestMetrics::CountRequest(const RequestSeries& series, const RequestRecord& record) {
   series.outcomes[static_cast<size_t>(record.outcome)]->Increment();
   if (record.outcome == RequestOutcome::kRefused) {
-    const auto row = std::find_if(kRefusals.begin(), kRefusals.end(),
-                                  [&](const RefusalTraits& traits) { return traits.label == record.reason; });
-    if (row != kRefusals.end()) series.refusals[static_cast<size_t>(row->refusal)]->Increment();
+    const size_t row = RowOf(record.reason);
+    if (row < series.refusals.size()) series.refusals[row]->Increment();
   }
   Add(series.prompt, record.ComputedPrompt().value());
   Add(series.output, record.output.value());

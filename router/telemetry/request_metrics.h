@@ -31,7 +31,8 @@ class RequestMetrics {
   void SetFleet(const Fleet& fleet);
   void SetTenants(const std::vector<std::string>& tenants);
   void OnRequest(const RequestRecord& record);
-  void OnRefusal(int status);
+  // It has no model and no class. True: the reason is one of kRefusals.
+  bool OnRefusal(int status, absl::string_view reason);
 
  private:
   using Counter = prometheus::Counter;
@@ -80,6 +81,7 @@ class RequestMetrics {
   bool Find(const Key& key, Found& found) const;
   Found Make(const Key& key);
   Counter* MakeResponse(int status);
+  Counter* MakeRefusal(size_t row);
   RequestSeries MakeRequestSeries(int endpoint, int model, int service_class);
   TenantSeries MakeTenantSeries(const std::string& tenant);
   // Lets go of the series of dropped names. Under the lock of the names.
@@ -95,6 +97,7 @@ class RequestMetrics {
   absl::flat_hash_map<int, std::unique_ptr<TenantSeries>> tenant_series_;
   absl::flat_hash_map<std::pair<int, int>, Counter*> replica_series_;
   absl::flat_hash_map<int, Counter*> response_series_;
+  std::array<Counter*, kRefusalCount> refusal_series_{};  // Those without model and class; null: not made yet.
 };
 
 }  // namespace penstock

@@ -110,7 +110,7 @@ void Telemetry::OnRequest(const RequestRecord& record) {
   if (waste > 0) state_->wasted[static_cast<size_t>(record.outcome)].fetch_add(waste, std::memory_order_relaxed);
 }
 
-void Telemetry::OnRefusal(int status) { state_->requests.OnRefusal(status); }
+bool Telemetry::OnRefusal(int status, absl::string_view reason) { return state_->requests.OnRefusal(status, reason); }
 
 WastedTokens Telemetry::Wasted() const {
   WastedTokens wasted{};

@@ -71,8 +71,9 @@ class Telemetry {
   RealtimeMetrics& realtime();
   StoreMetrics& store();
   void OnRequest(const RequestRecord& record);
-  // An error with this status answers what is no request for an engine, or never became one.
-  void OnRefusal(int status);
+  // An error with this status answers what is no request for an engine, or never became one. True: the reason is one of
+  // kRefusals, and counts as such.
+  bool OnRefusal(int status, absl::string_view reason);
   // Time inside AdmissionCore::Apply, without waiting for its lock.
   void OnDecision(Duration spent);
   void OnBadInput(BadInput kind);

@@ -85,6 +85,7 @@ asio::awaitable<bool> Answer::Error(const ApiError& error) {
   if (BreakOff()) co_return !gone();
   if (!begun()) {
     refusal_ = error.status;
+    refusal_reason_ = error.bad_input ? std::string(LabelOf(*error.bad_input)) : error.reason;
     const std::string body = form_.errors == ErrorForm::kAnthropic ? AnthropicErrorBody(error, form_.request_id)
                              : form_.errors == ErrorForm::kOllama  ? OllamaErrorBody(error)
                                                                    : ErrorBody(error);

@@ -49,6 +49,8 @@ class Answer : public Client {
   bool cross_origin() const { return static_cast<bool>(form_.cross_origin); }
   // The status of the error that is the whole answer; 0: there is none.
   int refusal() const { return refusal_; }
+  // Its reason, or the kind of bad input.
+  const std::string& refusal_reason() const { return refusal_reason_; }
   // The connection can take another request.
   virtual bool CanTakeAnother() const = 0;
 
@@ -84,6 +86,7 @@ class Answer : public Client {
   const AnswerForm form_;
   std::string trace_id_;
   int refusal_ = 0;
+  std::string refusal_reason_;
 };
 
 }  // namespace penstock

@@ -57,6 +57,7 @@ class StreamBody final : public BodySource {
   void Begin() override;
   boost::asio::awaitable<BodyPiece> Next() override;
   std::optional<uint64_t> length() const override { return expected_.length; }
+  uint64_t taken() const override { return taken_; }
 
  private:
   bool Store(absl::string_view bytes);

@@ -30,6 +30,8 @@ class BodySource {
   virtual boost::asio::awaitable<BodyPiece> Next() = 0;
   // As announced; nullopt: not.
   virtual std::optional<uint64_t> length() const = 0;
+  // Bytes of it that came so far, where it comes in pieces.
+  virtual uint64_t taken() const = 0;
 
  protected:
   ~BodySource() = default;
