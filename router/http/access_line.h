@@ -75,7 +75,8 @@ class AccessLine {
     entry_.service_class = std::move(record_.service_class);
     entry_.tenant = std::move(record_.tenant);
     entry_.replica = std::move(record_.replica);
-    entry_.reason = record_.reason.empty() ? answer_.refusal_reason() : std::move(record_.reason);
+    entry_.reason = std::move(record_.reason);
+    if (entry_.reason.empty()) entry_.reason = answer_.refusal_reason();
     if (record_.prompt > Tokens(0)) {
       entry_.prompt = record_.prompt;
     } else if (const Tokens estimate = record_.ComputedPrompt(); estimate > Tokens(0)) {
