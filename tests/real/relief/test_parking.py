@@ -14,13 +14,13 @@ pytestmark = pytest.mark.long
 
 # 63 blocks of 32 tokens.
 BLOCKS = 64
-TOKENS = 900
-FAR_AHEAD = 300
-# Beside the stream as far as it has come, the engine has room for it; beside the whole stream it does not.
-CROWD = {"model": MODEL, "prompt": "river " * 1300, "max_tokens": 20, "ignore_eos": True}
+TOKENS = 1800
+FAR_AHEAD = 1000
+# The pool has no room for it beside the stream as far as it has come.
+CROWD = {"model": MODEL, "prompt": "river " * 1000, "max_tokens": 20, "ignore_eos": True}
 STREAM = {"model": MODEL, "prompt": "the river and the stone", "temperature": 0, "max_tokens": TOKENS, "ignore_eos": True,
           "stream_options": {"include_usage": True}}
-CLASSES = "classes: {standard: {ttft: 60s, tpot: 500ms, queue: 300s, default: true, parking: %s}}\n"
+CLASSES = "classes: {standard: {ttft: 60s, tpot: 40ms, queue: 300s, default: true, parking: %s}}\n"
 
 
 @pytest.fixture(scope="module")
@@ -82,5 +82,5 @@ def test_a_parked_stream_finds_its_prefix_in_the_cache_of_a_real_vllm(small, fol
             print(f"\nparking {parking}: parked {found[parking]:.0f}, crowd {crowd.seconds:.1f} s, longest pause of the stream "
                   f"{pause:.1f} s, prompt tokens {queries:.0f}, of them cached {hits:.0f}")
     assert found == {"false": 0, "true": 1}
-    # The stream had FAR_AHEAD tokens and more when it was parked. A last block is never found.
-    assert hits > FAR_AHEAD - 64
+    # The stream had FAR_AHEAD tokens and more when it was parked. The crowd takes its last blocks at most.
+    assert hits > FAR_AHEAD - 150
