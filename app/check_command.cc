@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <boost/asio/error.hpp>
-#include <boost/asio/ip/address.hpp>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <optional>
-#include <set>
 #include <string>
 #include <system_error>
 #include <utility>

@@ -201,7 +201,7 @@ asio::awaitable<void> ClientConnection::Serve() {
   socket_.Close();
 }
 
-// It may be closed meanwhile as an idle one, because its client has the answer.
+// The client has its answer, so the connection counts as idle meanwhile, and may be closed for another one.
 asio::awaitable<void> ClientConnection::DropRest() {
   if (use() == Use::kClient) Wait(/*served=*/true);
   const std::optional<BadInput> fault = co_await upload_.DropRest();

@@ -83,7 +83,7 @@ class ClientConnection final : public LoopConnection, public ClientChannel {
   // The connection has no whole head; `served`: it had a request before.
   void Wait(bool served);
   boost::asio::awaitable<void> FailRead(ApiError error);
-  // The rest of a body whose request was refused by its head.
+  // Reads the rest of a body whose request was refused by its head.
   boost::asio::awaitable<void> DropRest();
   // The rest of the connection, in HTTP/2.
   boost::asio::awaitable<void> ServeHttp2();

@@ -31,7 +31,7 @@ class RequestMetrics {
   void SetFleet(const Fleet& fleet);
   void SetTenants(const std::vector<std::string>& tenants);
   void OnRequest(const RequestRecord& record);
-  // It has no model and no class. True: the reason is one of kRefusals.
+  // Counts a refusal without a model and a class. True: its reason is one of kRefusals.
   bool OnRefusal(int status, absl::string_view reason);
 
  private:
@@ -97,7 +97,7 @@ class RequestMetrics {
   absl::flat_hash_map<int, std::unique_ptr<TenantSeries>> tenant_series_;
   absl::flat_hash_map<std::pair<int, int>, Counter*> replica_series_;
   absl::flat_hash_map<int, Counter*> response_series_;
-  std::array<Counter*, kRefusalCount> refusal_series_{};  // Those without model and class; null: not made yet.
+  std::array<Counter*, kRefusalCount> refusal_series_{};  // Refusals without model and class. Null: not made yet.
 };
 
 }  // namespace penstock

@@ -30,7 +30,7 @@ class BodySource {
   virtual boost::asio::awaitable<BodyPiece> Next() = 0;
   // As announced; nullopt: not.
   virtual std::optional<uint64_t> length() const = 0;
-  // Bytes of it that came so far, where it comes in pieces.
+  // The bytes of a body in pieces that came so far.
   virtual uint64_t taken() const = 0;
 
  protected:

@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/string_view.h"
 #include "base/clock.h"
 #include "router/live/event_loop.h"
 #include "router/openai/error/http_status.h"
