@@ -198,10 +198,10 @@ fi
 sanitized "pure parts, ASan + UBSan" asan-ubsan pure
 export TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1 suppressions=$PWD/tests/tsan.suppressions"
 sanitized "live parts, TSan" tsan live
-unset TSAN_OPTIONS
 part="tests/e2e/test_lifecycle.py tests/e2e/test_resume.py tests/e2e/test_cancellation.py"
 [ $long -eq 1 ] && part=tests/e2e
 end_to_end "end to end, TSan" tsan "not long" $part
+unset TSAN_OPTIONS
 if [ $long -eq 1 ]; then
   scripts/setup.sh browser || echo "no browser can be installed: the tests of the page in one are skipped" >&2
   end_to_end "end to end, long; chaos" release long tests/e2e

@@ -2,10 +2,23 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "router/core/placement/hints.h"
 #include "router/core/placement/money.h"
 
 namespace penstock {
+
+double OwnStepsAt(size_t index, const RequestState& request, const FleetState& fleet, const Servers& servers) {
+  const ReplicaState& replica = fleet.replicas()[index];
+  if (!replica.spec().time_sliced || servers.Of(request.arrived.model).size() > kSmallFleet) return 0;
+  const double full = replica.busy() ? kEvenFrom : 1;
+  const bool beside_copy = absl::c_any_of(fleet.NeighboursOf(replica), [&](size_t other) {
+    const ReplicaSpec& spec = fleet.replicas()[other].spec();
+    const bool copy = spec.gpus == replica.spec().gpus && absl::c_linear_search(spec.models, request.arrived.model);
+    return other < index && copy && servers.brief(other).fullness < full;
+  });
+  return beside_copy ? kOwnSteps * replica.steps_model().DecodeStep(1, 0, fleet.BusyNeighbours(replica)) : 0;
+}
 
 bool Placement::CanAvoid(const RequestState& request, Tokens needed) const {
   if (request.waiting.avoid.empty() || request.arrived.home) return false;
@@ -66,7 +79,8 @@ std::optional<WaitReason> Placement::Test(const RequestState& request, size_t in
                        StorageFactor(request, replica, now);
   const double output = request.output.expected;
   const double money = output > 0 ? MoneyOf(question, output, share) : 0;
-  choices_.push_back({index, share, first_token, saved, pool_seconds, growth, money});
+  choices_.push_back(
+      {index, share, first_token, saved, pool_seconds, growth, OwnStepsAt(index, request, fleet_, servers_), money});
   return std::nullopt;
 }
 

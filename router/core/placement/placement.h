@@ -18,6 +18,10 @@
 
 namespace penstock {
 
+// The own steps of a Choice of this replica. In a large fleet every copy counts as a first one: the index of the search
+// has no order by copies. O(neighbours).
+double OwnStepsAt(size_t replica, const RequestState& request, const FleetState& fleet, const Servers& servers);
+
 class Placement {
  public:
   Placement(const FleetState& fleet, const Servers& servers, WorkList& work, MemoryTest& memory, Floors& floors,

@@ -17,7 +17,9 @@ std::vector<Score> AllScores() {
   return {{"money", Money}, {"cost", CostOf}, {"peak_share", PeakShare}, {"first_token", TimeToFirstToken}};
 }
 
-double CostOf(const Choice& choice, double price) { return price * choice.peak_share - choice.saved; }
+double CostOf(const Choice& choice, double price) {
+  return price * choice.peak_share + choice.own_steps - choice.saved;
+}
 
 double PriceAmong(const std::vector<Choice>& choices) {
   double price = 0;

@@ -2,7 +2,8 @@
 //
 // Least wins; a tie goes on to the next score, and at last to the first replica:
 //   money        of the request, where every replica has a price and this one is well within the goals (money.h)
-//   cost         GPU seconds: the price of the pool as full as it becomes, less the prefill that cached prompts save
+//   cost         GPU seconds: the price of the pool as full as it becomes and the steps that a second copy of the model
+//                makes of its own, less the prefill that cached prompts save
 //   peak_share   how full the fullest pool would become
 //   first_token  seconds to the first token
 //
@@ -27,12 +28,19 @@ struct Choice {
   double saved = 0;          // GPU seconds of prefill that its cached prompts are expected to save.
   double pool_seconds = 0;   // GPU seconds of the prompts like this one that fill its smallest pool; 0 without a pool.
   size_t growth = 0;         // Position of the request's contributions to its pools among those of all choices.
+  double own_steps = 0;      // GPU seconds of steps beside those of an earlier copy on the same GPUs; 0: there is none.
   double money = 0;          // kNoMoney: it is not well within the goals; 0: prices are not compared.
 };
 
 // The part of the GPU seconds of a pool's prompts that the whole pool is worth. On bench/scenarios/agentic.yaml, 0.03
 // to 0.4 are alike; at 1 and above, sessions move between replicas more often than their memory is worth.
 inline constexpr double kMemoryPrice = 0.2;
+
+// Two copies of a model on time-sliced GPUs take turns, so each of their steps lasts twice as long. A second copy costs
+// so many steps as long as the first one has room. Once both run, it costs nothing from this fullness of the first one
+// on. Two equal copies are faster than a large and a small one.
+inline constexpr double kOwnSteps = 50;
+inline constexpr double kEvenFrom = 0.4;
 
 struct Score {
   absl::string_view name;

@@ -214,7 +214,7 @@ TEST_F(GreyWatchTest, WhereNobodyGoesOnNobodyIsStalled) {
 }
 
 TEST_F(GreyWatchTest, AllReplicasOfAGpuAreSlowForTheGpu) {
-  Fleet fleet = MakeFleet({.replicas = 4});
+  Fleet fleet = MakeFleet({.replicas = 4, .max_sequences = 2});
   fleet.replicas[1].gpus = {0};
   Start(fleet, {2, 2});  // Two share the GPU: twice a step is usual.
   EXPECT_EQ(Grey(0).events, GreyView().events);

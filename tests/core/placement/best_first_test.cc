@@ -174,7 +174,8 @@ class RandomFleet {
                   question.outlook.ExpectedTtft(),
                   price.Of(PrefillOf(Tokens(0), question.cached)),
                   price.Of(whole) * tokens / whole.tokens.AsDouble(),
-                  0};
+                  0,
+                  OwnStepsAt(index, request, rooms.fleet, rooms.servers)};
   }
 
   std::mt19937_64 random_;

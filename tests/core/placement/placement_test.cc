@@ -102,6 +102,49 @@ TEST(Placement, ARequestThatTheEventCannotPayForIsNotTriedAndKeepsItsReason) {
   EXPECT_FALSE(test.rooms.placement.TriedEverywhere(*request));
 }
 
+// Two copies of the model on each of two GPUs, and what the first copy of the first GPU holds.
+struct CopiesTest {
+  explicit CopiesTest(int64_t held, bool time_sliced = true) : test(Fleet(time_sliced)) {
+    test.Decoding(1, held, 0);
+    test.Decoding(2, 90'000, 2);
+    test.rooms.servers.UpdateFullness(test.Replica(0), test.now);
+    test.rooms.servers.UpdateFullness(test.Replica(2), test.now);
+  }
+  static penstock::Fleet Fleet(bool time_sliced) {
+    FleetOptions options = Replicas(4);
+    options.max_sequences = 2;
+    penstock::Fleet fleet = MakeFleet(options);
+    for (uint32_t i = 0; i < 4; ++i) {
+      fleet.replicas[i].gpus = {i / 2};
+      fleet.replicas[i].time_sliced = time_sliced;
+    }
+    return fleet;
+  }
+  size_t Chosen(int64_t prompt) { return Choose(test, test.New(100 + prompt, prompt))->replica; }
+
+  TestRooms test;
+};
+
+TEST(PlacementOfCopies, ASecondCopyOfATimeSlicedGpuIsIdleWhileTheFirstHasRoom) {
+  EXPECT_EQ(CopiesTest(40'000).Chosen(1000), 0u);
+  EXPECT_EQ(CopiesTest(40'000, false).Chosen(1000), 1u) << "with MPS the copies run beside one another";
+}
+
+TEST(PlacementOfCopies, ASecondCopyIsUsedWhereTheFirstTakesNoRequest) {
+  EXPECT_EQ(CopiesTest(60'000).Chosen(45'000), 1u) << "no room";
+  CopiesTest copies(40'000);
+  copies.test.rooms.servers.SetHealth(ReplicaId(0), Health::kDown, copies.test.now);
+  EXPECT_EQ(copies.Chosen(1000), 1u) << "down: the copy is the first of its GPU";
+}
+
+TEST(PlacementOfCopies, CopiesThatBothRunAreFilledEvenlyUntilTheFirstIsNearlyEmpty) {
+  for (const auto& [held, chosen] : {std::pair(60'000, 1u), std::pair(30'000, 0u)}) {
+    CopiesTest copies(held);
+    copies.test.Decoding(3, 20'000, 1);
+    EXPECT_EQ(copies.Chosen(1000), chosen) << held;
+  }
+}
+
 TEST(Placement, AShorterListOfGuardsLetsMoreIn) {
   CoreRules rules;
   rules.guards = {rules.guards.front()};

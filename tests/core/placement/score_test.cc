@@ -23,6 +23,15 @@ TEST(Score, ACachedPrefixWinsWhereItSavesMoreThanTheMemoryCosts) {
   EXPECT_EQ(BestReplica({With(1, 0.5, 1.9), With(2, 0.3)}), 2u);
 }
 
+TEST(Score, ACopyThatMakesStepsOfItsOwnIsTakenWhereItsCachedPrefixSavesMore) {
+  Choice copy = With(1, 0.3, 1.9);
+  EXPECT_EQ(BestReplica({copy, With(2, 0.5)}), 1u);
+  copy.own_steps = 3;
+  EXPECT_EQ(BestReplica({copy, With(2, 0.5)}), 1u);
+  copy.own_steps = 4;
+  EXPECT_EQ(BestReplica({copy, With(2, 0.5)}), 2u);
+}
+
 TEST(Score, AllPoolsHaveThePriceOfTheDearest) {
   Choice cheap = With(1, 0.5, 1.9);
   cheap.pool_seconds /= 100;
