@@ -155,12 +155,13 @@ def share(value):
 
 
 def load_rows(results):
-    yield "| rate | way | offered | active tokens/s | on time | refused | failed | preemptions | TTFT p50 / p99 | generated tokens | load average |"
-    yield "|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    yield "| rate | way | offered | active tokens/s | on time | refused | wait of the refused p50 / p90 | failed | preemptions | TTFT p50 / p99 | generated tokens | load average |"
+    yield "|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     for (rate, way), r in results.items():
-        ttft = r["ttft_s"] or {"p50": 0, "p99": 0}
+        ttft, wait = r["ttft_s"] or {"p50": 0, "p99": 0}, r["refused_wait_s"]
+        heard = f"{wait['p50']:.2f} / {wait['p90']:.2f} s" if wait else "-"
         yield (f"| {rate}x | {way} | {r['offered']} | {r['active_tokens_per_s']:.1f} | {share(r['on_time_share'])} | "
-               f"{sum(r['refused'].values())} | {sum(r['failed'].values())} | {r['preemptions']} | "
+               f"{sum(r['refused'].values())} | {heard} | {sum(r['failed'].values())} | {r['preemptions']} | "
                f"{ttft['p50']:.2f} / {ttft['p99']:.2f} s | {r['generated']:.0f} | {r['load_average']:.1f} |")
 
 

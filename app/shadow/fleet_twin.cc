@@ -114,7 +114,7 @@ absl::StatusOr<SimulatedFleetSpec> TwinOf(const Fleet& fleet, const CoreView& le
   for (size_t i = 0; i < fleet.replicas.size(); ++i) {
     const bool known = i < learned.replicas.size();
     const double factor = known ? learned.replicas[i].step_factor : 1;
-    const absl::Status added = builder.Add(fleet.replicas[i], factor, known ? learned.replicas[i].host_time : 0);
+    absl::Status added = builder.Add(fleet.replicas[i], factor, known ? learned.replicas[i].host_time : 0);
     if (!added.ok()) return added;
   }
   return std::move(builder).Take();
