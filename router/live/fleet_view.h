@@ -39,7 +39,9 @@ struct EngineAccess {
   std::string server_name;
   std::optional<Capabilities> capabilities;  // Unset until the engine was recognised.
   bool overflow_fatal = false;
-  std::optional<int> rank;             // Requests name this data-parallel rank, where the engine can read it.
+  // Requests name this data-parallel rank, where the engine can read it. It is the place of the rank in the engine:
+  // vLLM counts from the first rank of its node (input_processor.py). Its metrics count through all nodes.
+  std::optional<int> rank;
   bool tags_sessions = false;          // Its events tell the session of a request (router/kv_events/session_tag.h).
   bool speculates = false;             // An event is a step, also where it has several tokens.
   std::shared_ptr<EngineNotes> notes;  // Unset in tests without an engine.

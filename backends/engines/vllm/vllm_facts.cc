@@ -89,6 +89,16 @@ std::vector<RankLoad> RanksOf(absl::string_view metrics) {
   return ranks.Take();
 }
 
+// Where no rank tells tokens, each has the number of blocks of all (v1/engine/core_client.py adds them). Numbers that
+// differ are those of the ranks.
+void ShareBlocks(std::vector<RankFacts>& ranks, int64_t* pool) {
+  const auto differs = [&](const RankFacts& rank) { return rank.kv_tokens != ranks.front().kv_tokens; };
+  if (ranks.empty() || std::any_of(ranks.begin(), ranks.end(), differs)) return;
+  const auto count = static_cast<int64_t>(ranks.size());
+  for (RankFacts& rank : ranks) rank.kv_tokens = Tokens(rank.kv_tokens.value() / count);
+  *pool /= count;
+}
+
 }  // namespace
 
 absl::Status ReadVllmVersion(absl::string_view body, Discovery* found) {
@@ -98,6 +108,7 @@ absl::Status ReadVllmVersion(absl::string_view body, Discovery* found) {
 
 absl::Status ReadVllmCapacity(absl::string_view metrics, Discovery* found) {
   int64_t pool = 0;
+  bool tells_tokens = false;
   ByRank<RankFacts> ranks;
   MetricsReader reader(metrics);
   while (auto sample = reader.Next()) {
@@ -107,13 +118,15 @@ absl::Status ReadVllmCapacity(absl::string_view metrics, Discovery* found) {
     if (sample->name != "vllm:cache_config_info") continue;
     const int64_t block = LabelInt(*sample, "block_size", kMostBlockTokens);
     int64_t tokens = LabelInt(*sample, "kv_cache_size_tokens", kMostPoolTokens);
+    tells_tokens = tells_tokens || tokens > 0;
     if (tokens == 0) tokens = LabelInt(*sample, "num_gpu_blocks", kMostPoolTokens) * block;
     found->block = Tokens(block);
     AddReported(static_cast<double>(tokens), kMostPoolTokens, &pool);
     if (RankFacts* rank = ranks.Of(*sample)) rank->kv_tokens = Tokens(tokens);
   }
-  found->kv_tokens = Tokens(pool);
   found->ranks = ranks.Take();
+  if (!tells_tokens) ShareBlocks(found->ranks, &pool);
+  found->kv_tokens = Tokens(pool);
   return absl::OkStatus();
 }
 

@@ -42,7 +42,7 @@ EngineAccess WatchedReplica::Access(const FleetEntry& rank) const {
   if (config.tls) access.server_name = config.tls->server_name;
   if (scraper) access.capabilities = scraper->engine().capabilities;
   access.notes = notes;
-  if (rank.place) access.rank = rank.place->rank;
+  if (rank.place) access.rank = rank.place->place;
   access.tags_sessions = config.kv_events.has_value();
   access.speculates = rank.discovery && rank.discovery->speculates;
   return access;

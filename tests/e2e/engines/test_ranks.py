@@ -4,6 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 from fleet_file import MODEL, FleetEngines
 from processes import Metrics, Router, wait_until
 from raw_http import chat, request_bytes, send
+from scripted_engine import MODEL as SCRIPTED
+from scripted_engine import ScriptedEngine, http
 
 RANKS = (
     f"replicas:\n  - {{id: dp, url: 'http://127.0.0.1:{{port0}}', gpus: [g0, g1], model: {MODEL}, kv_tokens: 20000, "
@@ -49,6 +51,24 @@ def test_requests_name_the_rank_that_the_core_chose(folder):
             sent = metrics.sum("penstock_replica_requests_total", replica=f"dp/{rank}")
             assert sent >= 4, "the header of a client does not steer the engine"
             assert engine.sum("vllm:request_success_total", engine=rank) == sent
+
+
+def test_a_node_of_several_counts_its_ranks_from_its_first(folder):
+    """With --data-parallel-hybrid-lb, the metrics have the numbers of all nodes and the header those of one."""
+    page = "".join(f'vllm:num_requests_running{{engine="{rank}"}} 0\n'
+                   f'vllm:cache_config_info{{block_size="16",engine="{rank}",kv_cache_size_tokens="20000"}} 1\n' for rank in (2, 3))
+    with ScriptedEngine() as engine:
+        engine.pages["/metrics"] = http(200, page.encode(), "text/plain")
+        engine.script = http(200, {"choices": [{}]})
+        config = f"replicas:\n  - {{id: dp, url: '{engine.url}', engine: vllm, model: {SCRIPTED}}}\n"
+        with Router(folder, config=config) as router:
+            router.wait_for_count("penstock_replica_up", 2)
+            for _ in range(8):
+                assert send(router.address, request_bytes(body=chat(model=SCRIPTED, max_tokens=5))).status == 200
+            router.wait_for_nothing()
+            sent = [router.metrics().sum("penstock_replica_requests_total", replica=f"dp/{rank}") for rank in (2, 3)]
+        named = [line.split(":")[1].strip() for head in engine.heads for line in head.split("\r\n") if line.lower().startswith("x-data-parallel-rank")]
+        assert [named.count(place) for place in ("0", "1")] == sent and sum(sent) == 8
 
 
 def test_the_death_of_the_engine_takes_all_its_ranks_down(folder):

