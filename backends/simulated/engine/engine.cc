@@ -189,9 +189,8 @@ std::vector<Engine::Processing> Engine::Running() const {
 std::shared_ptr<Engine> RankNamed(const Engines& ranks, std::string_view number) {
   if (!number.empty()) {
     size_t rank = 0;
-    const char* const last = number.data() + number.size();
-    const auto [end, error] = std::from_chars(number.data(), last, rank);
-    return error == std::errc() && end == last && rank < ranks.size() ? ranks[rank] : nullptr;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), rank);
+    return error == std::errc() && end == number.data() + number.size() && rank < ranks.size() ? ranks[rank] : nullptr;
   }
   const auto load = [](const std::shared_ptr<Engine>& rank) { return rank->Gauges().running + rank->Gauges().waiting; };
   return *std::min_element(ranks.begin(), ranks.end(),

@@ -127,6 +127,7 @@ void Exchange::Complete() {
     return;
   }
   std::vector<ChoiceAnswer> answers;
+  answers.reserve(progress_.size());
   for (Progress& progress : progress_) answers.push_back(std::move(progress.answer));
   out_ = WholeAnswer(job_, Llama(), created_, answers, Usage());
 }

@@ -152,15 +152,14 @@ struct SimulatedFleet::Listener {
   std::optional<OutageConfig> outage;  // In real time since the start.
   std::shared_ptr<asio::steady_timer> timer;
 
-  static Listener For(asio::io_context& context, Engines engines, const tcp::endpoint& endpoint,
-                      const SimulatedConfig& config) {
-    Listener listener{std::make_unique<EngineServer>(context, std::move(engines)), endpoint, config.outage, nullptr};
-    if (!listener.outage) return listener;
-    listener.timer = std::make_shared<asio::steady_timer>(context);
-    for (Duration* time : {&listener.outage->from, &listener.outage->to}) {
+  Listener() = default;
+  Listener(asio::io_context& context, Engines engines, const tcp::endpoint& at, const SimulatedConfig& config)
+      : server(std::make_unique<EngineServer>(context, std::move(engines))), endpoint(at), outage(config.outage) {
+    if (!outage) return;
+    timer = std::make_shared<asio::steady_timer>(context);
+    for (Duration* time : {&outage->from, &outage->to}) {
       if (*time < Duration::Infinite()) *time = Duration::Seconds(time->seconds() / config.time_scale);
     }
-    return listener;
   }
 };
 
@@ -183,7 +182,7 @@ void SimulatedFleet::PlayOutage(const Listener& listener) {
     timer->expires_at(ToTimePoint(start + to));
     timer->async_wait([server, timer](const auto& failed) {
       // Somebody else may have taken the port meanwhile: the engine then stays down.
-      if (!failed) static_cast<void>(server->Listen(server->address()));
+      if (!failed) server->Listen(server->address()).IgnoreError();
     });
   });
 }
@@ -237,7 +236,7 @@ absl::StatusOr<std::unique_ptr<SimulatedFleet>> SimulatedFleet::Create(const Con
         fleet->publications_.push_back({&group, engines.back(), replica.kv_events, rank});
         placed.push_back({&group, &own, engines.back().get()});
       }
-      fleet->listeners_[i] = Listener::For(group.context, std::move(engines), *endpoint, *replica.simulated);
+      fleet->listeners_[i] = Listener(group.context, std::move(engines), *endpoint, *replica.simulated);
     }
   }
   for (const bool sleeps : {false, true}) {

@@ -268,6 +268,7 @@ EngineGauges StepMachine::Gauges() const {
 
 std::vector<StepMachine::Held> StepMachine::Running() const {
   std::vector<Held> held;
+  held.reserve(running_.size());
   for (const Slot slot : running_) {
     held.push_back({states_[slot].request.id, Tokens(states_[slot].computed), Tokens(states_[slot].generated)});
   }
