@@ -159,7 +159,7 @@ def load_rows(results):
     yield "|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     for (rate, way), r in results.items():
         ttft, wait = r["ttft_s"] or {"p50": 0, "p99": 0}, r["refused_wait_s"]
-        heard = f"{wait['p50']:.2f} / {wait['p90']:.2f} s" if wait else "-"
+        heard = "-" if not wait or wait["p50"] is None else f"{wait['p50']:.2f} / {wait['p90']:.2f} s"
         yield (f"| {rate}x | {way} | {r['offered']} | {r['active_tokens_per_s']:.1f} | {share(r['on_time_share'])} | "
                f"{sum(r['refused'].values())} | {heard} | {sum(r['failed'].values())} | {r['preemptions']} | "
                f"{ttft['p50']:.2f} / {ttft['p99']:.2f} s | {r['generated']:.0f} | {r['load_average']:.1f} |")

@@ -10,6 +10,7 @@
 #include <boost/optional.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -23,7 +24,7 @@ class AnswerParser {
 
   // `body` is the body's value at the start.
   AnswerParser(boost::optional<std::uint64_t> body_limit, typename Body::value_type body)
-      : body_limit_(body_limit), body_(body) {
+      : body_limit_(body_limit), body_(std::move(body)) {
     Renew();
   }
 

@@ -177,7 +177,7 @@ void LoadRun::Settle(RequestRecord& record) {
 asio::awaitable<bool> LoadRun::ExchangeUntilGone(Endpoint& endpoint, const std::string& text,
                                                  const TraceRequest& request, RequestRecord& record,
                                                  std::unique_ptr<Reply>& reply) {
-  using namespace asio::experimental::awaitable_operators;
+  using asio::experimental::awaitable_operators::operator||;
   if (!request.gone_after) {
     co_await Exchange(endpoint, text, record, reply);
     co_return true;

@@ -61,11 +61,13 @@ class Fetch {
 
  private:
   void OnConnected(error_code error) {
-    if ((error_ = error)) return;
+    error_ = error;
+    if (error_) return;
     http::async_write(stream_, request_, [this](error_code written, size_t) { OnWritten(written); });
   }
   void OnWritten(error_code error) {
-    if ((error_ = error)) return;
+    error_ = error;
+    if (error_) return;
     ReadMore();
   }
   void ReadMore() {
@@ -79,7 +81,8 @@ class Fetch {
       answer_.parser().put_eof(error_);
       return;
     }
-    if ((error_ = error)) return;
+    error_ = error;
+    if (error_) return;
     fault_ = answer_.Feed(buffer_);
     if (fault_.ok() && !answer_.is_done()) ReadMore();
   }

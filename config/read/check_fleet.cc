@@ -61,6 +61,7 @@ void CheckTrace(const Draft& draft) {
   if (!trace) return;
   CheckTraceModels(draft, *trace);
   std::vector<absl::string_view> classes;
+  classes.reserve(draft.config.classes.size());
   for (const ClassConfig& known : draft.config.classes) classes.push_back(known.name);
   CheckTraceNames(*trace, "classes", "class", draft.config.trace.classes, classes);
   const std::vector<absl::string_view> needs(kStorageNeedNames.begin(), kStorageNeedNames.end());

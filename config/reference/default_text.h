@@ -14,11 +14,11 @@ namespace penstock {
 template <class Value, class Form>
 std::optional<std::string> DefaultText(const Key& key, const Value& value, const Form& form) {
   if constexpr (PlainValue<Value, Form> && !std::same_as<Form, PemForm>) {
-    constexpr bool always = std::same_as<Form, FlagForm> || std::same_as<Form, ChoiceForm>;
+    constexpr bool kAlways = std::same_as<Form, FlagForm> || std::same_as<Form, ChoiceForm>;
     // Zero bytes and zero seconds are never defaults: those keys take theirs from another key.
-    constexpr bool measure = std::same_as<Form, SizeForm> || std::same_as<Form, TimeForm>;
+    constexpr bool kMeasure = std::same_as<Form, SizeForm> || std::same_as<Form, TimeForm>;
     if (key.Is(kRequired)) return std::nullopt;
-    if (IsUnset(value) && !always && (measure || key.Is(kUnlessZero))) return std::nullopt;
+    if (IsUnset(value) && !kAlways && (kMeasure || key.Is(kUnlessZero))) return std::nullopt;
     std::string text = ValueText(value, form);
     if (text.empty()) return std::nullopt;
     return text;

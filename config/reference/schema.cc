@@ -16,8 +16,8 @@ namespace {
 // The default in the JSON type of its form.
 template <class Value, class Form>
 Schema DefaultOfKey(const Value& value, const Form&, const std::string& text) {
-  constexpr bool scalar = std::same_as<Form, FlagForm> || std::same_as<Form, NumberForm>;
-  if constexpr (scalar && std::is_arithmetic_v<Value>) return value;
+  constexpr bool kScalar = std::same_as<Form, FlagForm> || std::same_as<Form, NumberForm>;
+  if constexpr (kScalar && std::is_arithmetic_v<Value>) return value;
   if constexpr (std::same_as<Form, CountForm>) return std::stoll(text);
   return text;
 }

@@ -32,8 +32,8 @@ const json& MemberOf(const json& schema, const char* keyword, const json& otherw
 }
 
 std::optional<double> NumberIn(const json& schema, const char* keyword) {
-  static const json kNone;
-  const json& value = MemberOf(schema, keyword, kNone);
+  static const json none;
+  const json& value = MemberOf(schema, keyword, none);
   return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
 }
 
@@ -171,9 +171,9 @@ std::optional<json> Writer::WriteType(const json& schema, int depth) {
 
 std::optional<json> Writer::WriteObject(const json& schema, int depth) {
   json object = json::object();
-  static const json kNone = json::array(), kEmpty = json::object();
-  const json& required = MemberOf(schema, "required", kNone);
-  const json& properties = MemberOf(schema, "properties", kEmpty);
+  static const json none = json::array(), empty = json::object();
+  const json& required = MemberOf(schema, "required", none);
+  const json& properties = MemberOf(schema, "properties", empty);
   if (!required.is_array() || !properties.is_object()) return Fail("properties is an object, required is a list");
   if (required.size() > kMostValues || properties.size() > kMostValues) return Fail(kTooLarge);
   std::set<std::string> names;
@@ -197,9 +197,9 @@ std::optional<json> Writer::WriteObject(const json& schema, int depth) {
 
 std::optional<json> Writer::WriteArray(const json& schema, int depth) {
   json array = json::array();
-  static const json kNone = json::array(), kAny = true;
-  const json& fixed = MemberOf(schema, "prefixItems", kNone);
-  const json& items = MemberOf(schema, "items", kAny);
+  static const json none = json::array(), any = true;
+  const json& fixed = MemberOf(schema, "prefixItems", none);
+  const json& items = MemberOf(schema, "items", any);
   const int64_t least = CountIn(schema, "minItems", 0);
   const int64_t most = CountIn(schema, "maxItems", std::max<int64_t>(least, 3));
   if (least == kNoCount || most == kNoCount) return Fail("minItems and maxItems are counts");

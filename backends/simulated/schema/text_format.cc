@@ -9,8 +9,8 @@ std::string TextOfFormat(std::string_view format, uint64_t seed) {
   uint64_t draws = 0;
   const auto draw = [&] { return Mix(seed, ++draws); };
   const auto two = [&](uint64_t low, uint64_t count) { return absl::Dec(low + draw() % count, absl::kZeroPad2); };
-  const std::string date = absl::StrCat("2026-", two(1, 12), "-", two(1, 28));
-  const std::string time = absl::StrCat(two(0, 24), ":", two(0, 60), ":", two(0, 60), "Z");
+  std::string date = absl::StrCat("2026-", two(1, 12), "-", two(1, 28));
+  std::string time = absl::StrCat(two(0, 24), ":", two(0, 60), ":", two(0, 60), "Z");
   if (format == "date-time") return absl::StrCat(date, "T", time);
   if (format == "date") return date;
   if (format == "time") return time;

@@ -15,7 +15,7 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr size_t kReadBytes = 64 * 1024, kLastChunk = 5;  // The last is "0" and two line ends.
+constexpr size_t kReadBytes = size_t{64} * 1024, kLastChunk = 5;  // The last is "0" and two line ends.
 
 }  // namespace
 

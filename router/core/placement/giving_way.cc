@@ -1,6 +1,7 @@
 #include "router/core/placement/giving_way.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace penstock {
 namespace {
@@ -65,7 +66,7 @@ bool NoBurstIsUnderWay(const GuardQuestion& question) {
 
 bool RowsStayFree(const GuardQuestion& question) {
   const int rows = RowsOf(question.replica, question.now);
-  const auto reserve = static_cast<int64_t>(kReserve * rows + 0.5);
+  const auto reserve = static_cast<int64_t>(std::llround(kReserve * rows));
   return question.replica.sequences() + question.request.arrived.sequences + reserve <= rows;
 }
 
