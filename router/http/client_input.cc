@@ -31,7 +31,7 @@ RequestReader::Limits ReaderLimits(const LimitsConfig& limits, FairBudget& bodie
 
 }  // namespace
 
-ClientInput::ClientInput(EventLoop& loop, ClientSocket& socket, const LimitsConfig& limits, Options options,
+ClientInput::ClientInput(EventLoop& loop, ClientSocket& socket, const LimitsConfig& limits, const Options& options,
                          std::function<void()> on_gone)
     : loop_(loop),
       socket_(socket),

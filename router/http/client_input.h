@@ -47,7 +47,7 @@ class ClientInput final : private ClientSocket::InputWaiter {
     std::function<BodyBound(const RequestHead&)> max_body = nullptr;
   };
   // `on_gone` runs when the client leaves during a watch.
-  ClientInput(EventLoop& loop, ClientSocket& socket, const LimitsConfig& limits, Options options,
+  ClientInput(EventLoop& loop, ClientSocket& socket, const LimitsConfig& limits, const Options& options,
               std::function<void()> on_gone);
 
   // Before all else. kNeedMore: no whole header came; a part that came is counted.
