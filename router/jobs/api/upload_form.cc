@@ -128,7 +128,7 @@ std::variant<FileFacts, ApiError> UploadForm::Finish() const {
   }
   if (file_bytes_ == 0) return MakeError(ErrorName::kInvalidValue, "The file is empty.", "file");
   auto expiry = ReadExpiry();
-  if (ApiError* bad = std::get_if<ApiError>(&expiry)) return *std::move(bad);
+  if (ApiError* bad = std::get_if<ApiError>(&expiry)) return std::move(*bad);
   return FileFacts{purpose->second, *filename_, std::get<std::optional<Duration>>(expiry)};
 }
 
