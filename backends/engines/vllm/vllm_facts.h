@@ -16,8 +16,8 @@ absl::Status ReadVllmVersion(absl::string_view body, Discovery* found);
 
 // The metric vllm:cache_config_info: block size and pool. The pool is kv_cache_size_tokens, else num_gpu_blocks x
 // block_size, which is right for models with one cache group. Pools of data-parallel ranks (label engine) are added,
-// and listed where there are several. Each of several ranks tells the blocks of all of them. Leaves the other fields
-// alone. Always OK.
+// and listed where there are several. Where each of them tells the same blocks, those are of all, and are shared.
+// Leaves the other fields alone. Always OK.
 absl::Status ReadVllmCapacity(absl::string_view metrics, Discovery* found);
 
 // The scheduler of /server_info, which only a server in development mode has: the requests and the tokens of one step.
