@@ -208,7 +208,7 @@ void AddSimulate(CLI::App& app, Action& action) {
       ->check(Between(1e-6, 1e6))
       ->capture_default_str();
   AddParsed(command, "--duration", &ParseSpan, &options->duration, "Cut the arrivals after this time", "TIME");
-  AddParsed(command, "--from", &ParseSpan, &options->from, "Start of the window in the trace's own time", "TIME");
+  AddParsed(command, "--from", &ParseDuration, &options->from, "Start of the window in the trace's own time", "TIME");
   command->add_option("--seed", options->seed, "Of estimates and policies")->check(NoSeed)->capture_default_str();
   command->add_flag("--json", options->json, "Print one JSON object");
   CLI::Option* log = command->add_option("--log", options->log_file, "Write every event and action")->type_name("FILE");

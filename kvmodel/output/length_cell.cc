@@ -51,30 +51,32 @@ std::shared_ptr<const SurvivalCurve> PriorCurve() { return std::make_shared<cons
 
 bool LengthCell::PassesABin(Tokens from, Tokens to) { return BinOf(from) < BinOf(to); }
 
-void LengthCell::Advance(Tokens from, Tokens to) {
+bool LengthCell::InFirstBin(Tokens length) { return BinOf(length) == 0; }
+
+void LengthCell::Advance(Tokens from, Tokens to, float weight) {
   const int first = BinOf(from);
   const int last = BinOf(to);
   if (first >= last) return;
-  for (int i = first; i < last; ++i) reached_[i] += 1;
+  for (int i = first; i < last; ++i) reached_[i] += weight;
   version_ += static_cast<uint64_t>(last - first);
   HalveWhenFull();
 }
 
-void LengthCell::Finish(Tokens length) {
+void LengthCell::Finish(Tokens length, float weight) {
   const int bin = BinOf(length);
-  reached_[bin] += 1;
-  ended_[bin] += 1;
+  reached_[bin] += weight;
+  ended_[bin] += weight;
   ++version_;
   HalveWhenFull();
 }
 
 void LengthCell::HalveWhenFull() {
-  // Every stream is counted once in the first bin, by leaving it or by ending there.
   if (reached_[0] < kHalveAt) return;
   for (int i = 0; i < kOutputBins; ++i) {
     reached_[i] /= 2;
     ended_[i] /= 2;
   }
+  ++halvings_;
 }
 
 bool LengthCell::IsFresh(std::span<LengthCell* const> chain) {

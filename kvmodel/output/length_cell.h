@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "kvmodel/output/level_scores.h"
 #include "kvmodel/output/survival_curve.h"
+#include "kvmodel/output/tenant_part.h"
 
 namespace penstock {
 
@@ -23,16 +24,23 @@ inline constexpr int kCellDepth = 4;
 
 class LengthCell {
  public:
+  // A stream is counted once in the first bin: as it leaves this bin, or as it ends there.
+  static bool InFirstBin(Tokens length);
   // A stream went from `from` to `to` tokens: it reached and survived the bins in between. False: it passed none.
   static bool PassesABin(Tokens from, Tokens to);
-  void Advance(Tokens from, Tokens to);
+  // It counts as `weight` streams, 0 to 1.
+  void Advance(Tokens from, Tokens to, float weight = 1);
   // A stream ended at `length`.
-  void Finish(Tokens length);
+  void Finish(Tokens length, float weight = 1);
 
   // Events seen; only grows.
   uint64_t version() const { return version_; }
   // The scores of the levels, over the outputs that ended here.
   LevelScores& scores() { return scores_; }
+  // So often were its counts halved.
+  int halvings() const { return halvings_; }
+  // The part of a tenant in the cell of its model; for the whole cell of a tenant.
+  TenantPart& part() { return part_; }
 
   // The curve of the last cell of a chain, which begins with a model's. It is rebuilt once a cell of the chain has
   // seen 1/128 more (at most a few dozen streams) than when it was made. A microsecond or two to rebuild.
@@ -46,6 +54,8 @@ class LengthCell {
   std::array<float, kOutputBins> reached_{};
   std::array<float, kOutputBins> ended_{};
   uint64_t version_ = 0;
+  int halvings_ = 0;
+  TenantPart part_;
   LevelScores scores_;
   std::shared_ptr<const SurvivalCurve> curve_;
   std::array<uint64_t, kCellDepth> built_{};  // Versions from the model down that the curve was made of.

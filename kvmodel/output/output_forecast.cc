@@ -142,20 +142,32 @@ OutputForecaster::Reading OutputForecaster::Read(const Key& key) {
   return reading;
 }
 
+float OutputForecaster::WeightInModel(const Cells& cells, Tokens from) {
+  const int halvings = cells[kModelLevel]->halvings();
+  TenantPart& part = cells[kTenantLevel]->part();
+  const float weight = part.WeightAt(halvings);
+  if (LengthCell::InFirstBin(from)) part.Count(weight, halvings);
+  return weight;
+}
+
 void OutputForecaster::Advance(const Key& key, Tokens from, Tokens to) {
   if (!LengthCell::PassesABin(from, to)) return;
   const Cells cells = Touch(key);
-  if (cells.base != nullptr) cells.base->Advance(from, to);
-  for (LengthCell* cell : cells.levels) {
-    if (cell != nullptr) cell->Advance(from, to);
+  const float weight = WeightInModel(cells, from);
+  cells[kModelLevel]->Advance(from, to, weight);
+  if (cells.base != nullptr) cells.base->Advance(from, to, weight);
+  for (size_t level = kModelLevel + 1; level < kOutputLevels; ++level) {
+    if (cells[level] != nullptr) cells[level]->Advance(from, to);
   }
 }
 
 void OutputForecaster::Finish(const Key& key, Tokens length) {
   const Cells cells = Touch(key);
-  if (cells.base != nullptr) cells.base->Finish(length);
-  for (LengthCell* cell : cells.levels) {
-    if (cell != nullptr) cell->Finish(length);
+  const float weight = WeightInModel(cells, length);
+  cells[kModelLevel]->Finish(length, weight);
+  if (cells.base != nullptr) cells.base->Finish(length, weight);
+  for (size_t level = kModelLevel + 1; level < kOutputLevels; ++level) {
+    if (cells[level] != nullptr) cells[level]->Finish(length);
   }
 }
 

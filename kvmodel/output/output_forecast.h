@@ -5,7 +5,8 @@
 // finer level knows more and has seen less, and no level is best everywhere. So each request reads the level that has
 // forecast best for its tenant (level_scores.h). A tenant begins with the scores of its model, and a model with the
 // tenant's detail. An adapter backs off to its base model, and teaches it. Tenants and shapes live in bounded stores:
-// no flood of new ones evicts a cell that has learned something. Not thread-safe; one owner.
+// no flood of new ones evicts a cell that has learned something. No tenant becomes the curve of its model
+// (tenant_part.h). Not thread-safe; one owner.
 #ifndef PENSTOCK_KVMODEL_OUTPUT_OUTPUT_FORECAST_H_
 #define PENSTOCK_KVMODEL_OUTPUT_OUTPUT_FORECAST_H_
 
@@ -84,6 +85,8 @@ class OutputForecaster {
   Cells Find(const Key& key);
   // The same, creating what is missing and marking them as used. Cells of shapes are null without one.
   Cells Touch(const Key& key);
+  // The weight of a stream in the cell of its model, where it goes on from `from` tokens or ends at them.
+  static float WeightInModel(const Cells& cells, Tokens from);
   size_t Best(const Cells& cells) const;
   std::shared_ptr<const SurvivalCurve> CurveAt(const Cells& cells, size_t level) const;
 

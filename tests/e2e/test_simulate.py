@@ -119,6 +119,7 @@ def test_a_rate_that_leaves_no_request_in_the_window_is_carried(fleet, tmp_path)
     assert late.returncode == 0 and "no request" not in late.stderr
     later = result(fleet, *search, "--seeds", "2", "--shift", "50ms")
     assert later["by_seed"][0] == carried and later["by_seed"][1] < carried
+    assert result(fleet, *search, "--from", "0s")["carried"] == carried
     empty = simulate(fleet, *search, "--from", "20s")
     assert empty.returncode == 1 and "no request arrives in the window asked for" in empty.stderr
 

@@ -18,14 +18,12 @@ constexpr float kBoostGain = 0.02F;
 
 }  // namespace
 
-DensityOrder::DensityOrder() : tenant_boosts_(kTenantSlots) {}
-
 int DensityOrder::OctaveOf(Tokens prompt) {
   return std::bit_width(static_cast<uint32_t>(std::clamp<int64_t>(prompt.value(), 1, INT32_MAX))) - 1;
 }
 
 double DensityOrder::BoostOf(TenantId tenant, Tokens prompt) const {
-  return prompt_boosts_[OctaveOf(prompt)] + tenant_boosts_[tenant.value() % kTenantSlots];
+  return prompt_boosts_[OctaveOf(prompt)] + tenant_boosts_.Of(tenant);
 }
 
 double DensityOrder::Shift(TenantId tenant, Tokens prompt, double cost) {
@@ -41,9 +39,10 @@ void DensityOrder::Count(TenantId tenant, Tokens prompt, float served) {
   seen_ = std::min(seen_ + 1, kServedMemory);
   served_ += (served - served_) / seen_;
   const float missing = static_cast<float>(kGuaranteed) * served_ - served;
-  for (float* boost : {&prompt_boosts_[OctaveOf(prompt)], &tenant_boosts_[tenant.value() % kTenantSlots]}) {
-    *boost = std::clamp(*boost + kBoostGain * missing, 0.0F, 1.0F);
-  }
+  const float change = kBoostGain * missing;
+  float& prompt_boost = prompt_boosts_[OctaveOf(prompt)];
+  prompt_boost = std::clamp(prompt_boost + change, 0.0F, 1.0F);
+  tenant_boosts_.Add(tenant, change);
 }
 
 }  // namespace penstock

@@ -11,17 +11,16 @@
 // A kind is a tenant or a prompt length (octave). A kind that is refused much more than all requests gets a boost,
 // which is subtracted from its relative cost. The boost rises with each of its requests that is refused and falls with
 // each that is served. In the long run each kind is served kGuaranteed of the share of all, its cheapest requests
-// first. Tenants share kTenantSlots counters by hash: bounded memory whatever keys clients make up. Invariant: a shift
-// is 0 to kMostShift. Owned by FairDensityOrder; every operation is O(1).
+// first. Invariant: a shift is 0 to kMostShift. Owned by FairDensityOrder; every operation is O(1).
 #ifndef PENSTOCK_ROUTER_CORE_QUEUE_DENSITY_ORDER_H_
 #define PENSTOCK_ROUTER_CORE_QUEUE_DENSITY_ORDER_H_
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "router/core/queue/tenant_boosts.h"
 
 namespace penstock {
 
@@ -36,8 +35,6 @@ class DensityOrder {
   // The part of the served share of all that each kind is served at least in the long run.
   static constexpr double kGuaranteed = 0.6;
 
-  DensityOrder();
-
   // The shift in TTFT goals, 0 to kMostShift. `cost` is the expected GPU time per output token in seconds; it moves the
   // median.
   double Shift(TenantId tenant, Tokens prompt, double cost);
@@ -48,7 +45,6 @@ class DensityOrder {
 
  private:
   static constexpr int kOctaves = 32;
-  static constexpr int kTenantSlots = 1024;
 
   void Count(TenantId tenant, Tokens prompt, float served);
   double BoostOf(TenantId tenant, Tokens prompt) const;
@@ -59,7 +55,7 @@ class DensityOrder {
   float seen_ = 0;
   // 0 to 1.
   std::array<float, kOctaves> prompt_boosts_{};
-  std::vector<float> tenant_boosts_;
+  TenantBoosts tenant_boosts_;
 };
 
 }  // namespace penstock
