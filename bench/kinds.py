@@ -3,6 +3,8 @@
 Each row is one kind of request. It shows the share on time under Penstock, without the part of it that serves this kind,
 and under shipping policies at their defaults. Of the agents' requests, the feasible ones count.
 
+Table `flows`: rare requests need more memory than a flow of others beside them. Both must be served.
+
 Table `padding`: one tenant in front of the fleet of `giants` makes its prompts longer than they need to be. It must not gain.
 """
 
@@ -80,11 +82,61 @@ def print_padding(part):
                   f"| {mean(on_time('plain')):.1f} % |", flush=True)
 
 
+FLOWS_SECONDS = 300
+# Name, tokens of the pool. Of the flow: seconds between two requests, prompt, output and class. Of the rare requests: seconds
+# between two, prompt, and TTFT goal in seconds (0: none binds).
+FLOWS = [
+    ("of a lower class", 20000, 0.2, 200, 300, "interactive", 20, 14000, 30),
+    ("of a lower class, without a deadline", 20000, 0.2, 200, 300, "interactive", 20, 14000, 0),
+    ("a little larger", 24000, 4, 11000, 300, "standard", 40, 14000, 15),
+    ("of a sixth of the pool", 20000, 0.1, 200, 300, "standard", 10, 3700, 5),
+    ("larger than their goal allows", 76000, 0.1, 700, 200, "interactive", 6, 60000, 2),
+]
+
+
+def flow_files(folder, flow):
+    name, pool, every, prompt, output, of_class, rare_every, rare_prompt, ttft = flow
+    stem = pathlib.Path(folder) / name.replace(" ", "-").replace(",", "")
+    rows = [(i * every, "flow", prompt, output, of_class) for i in range(int(FLOWS_SECONDS / every))]
+    rows += [((i + 0.5) * rare_every, "rare", rare_prompt, 50, "standard") for i in range(int(FLOWS_SECONDS / rare_every))]
+    lines = [f"{at:.4f},,{tenant},{prompt},{output},{name}" for at, tenant, prompt, output, name in sorted(rows)]
+    header = "arrival_s,model,tenant,prompt_tokens,output_tokens,class"
+    stem.with_suffix(".csv").write_text("\n".join([header, *lines, ""]))
+    goal = f"ttft: {ttft}s" if ttft else "ttft: 8s, refuse_late: false"
+    stem.with_suffix(".yaml").write_text(
+        "gpus: [{id: gpu0, kind: a100-80}]\n"
+        f"replicas: [{{id: r0, gpus: [gpu0], model: llama-3.1-8b, kv_tokens: {pool}, simulated: {{}}}}]\n"
+        "classes:\n  interactive: {ttft: 2s, tpot: 100ms, queue: 60s}\n"
+        f"  standard: {{{goal}, tpot: 100ms, queue: 10m, default: true}}\n"
+        'trace: {models: {"": llama-3.1-8b}}\n')
+    return stem.with_suffix(".yaml"), stem.with_suffix(".csv")
+
+
+def print_flows():
+    policies = ["penstock", "penstock:without=reservations", *RIVALS]
+
+    def run(flow, policy):
+        return simulate(*flow_files(folder, flow), policy=policy)["per_tenant"]
+
+    def cell(groups):
+        return f"{100 * groups['rare']['on_time_share']:.0f} / {100 * groups['flow']['on_time_share']:.1f}"
+
+    print("| rare requests, in % on time / the others | penstock | `without=reservations` | " + " | ".join(RIVALS) + " |")
+    print("|---|" + "---:|" * len(policies))
+    with tempfile.TemporaryDirectory() as folder:
+        results = dict(in_parallel(run, [(flow, policy) for flow in FLOWS for policy in policies]))
+    for flow in FLOWS:
+        print(f"| {flow[0]} | " + " | ".join(cell(results[flow, policy]) for policy in policies) + " |")
+
+
 def main():
     parser = argparse.ArgumentParser(prog="bench/kinds.sh")
-    parser.add_argument("--table", choices=("kinds", "padding"), default="kinds")
+    parser.add_argument("--table", choices=("kinds", "flows", "padding"), default="kinds")
     parser.add_argument("--part", type=float, default=1.0, help="of each window's length")
     options = parser.parse_args()
+    if options.table == "flows":
+        print_flows()
+        return
     if options.table == "padding":
         print_padding(options.part)
         return

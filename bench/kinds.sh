@@ -4,6 +4,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 [ -f build/release/build.ninja ] || cmake --preset release >/dev/null
 cmake --build build/release --target penstock >/dev/null
-for table in kinds padding; do
+for table in kinds flows padding; do
   python3 bench/kinds.py --table "$table" "$@" | python3 bench/topics.py kinds "$table" "bench/kinds.sh${*:+ $*}"
 done

@@ -115,5 +115,64 @@ TEST_P(StarvationInAMixture, LargePromptsAreServedAndNobodyIsRefusedEarly) {
 
 INSTANTIATE_TEST_SUITE_P(Rates, StarvationInAMixture, ::testing::Values(1.0, 1.4));
 
+// A flow of requests and rarer ones that need more memory, each of a class.
+struct Flow {
+  const char* name;
+  int64_t pool_tokens;
+  double every;  // Seconds between two requests of the flow.
+  int64_t prompt, output;
+  ClassId service_class;
+  double rare_every;
+  int64_t rare_prompt;
+  double rare_ttft;
+  double rare_on_time, others_on_time;  // At least.
+};
+
+class StarvationInAFlow : public ::testing::TestWithParam<Flow> {};
+
+TEST_P(StarvationInAFlow, RareRequestsAreServedAndTheFlowHardlySuffers) {
+  const Flow& flow = GetParam();
+  SimulatedFleetSpec spec = OneSmallPool(true);
+  spec.fleet.classes[0].ttft = Duration::Seconds(2);
+  spec.fleet.classes[1].ttft = Duration::Seconds(flow.rare_ttft);
+  spec.fleet.pools[0].capacity = Amount(flow.pool_tokens);
+  spec.fleet.replicas[0].max_context = Tokens(flow.pool_tokens);
+  spec.replicas[0].limits.kv_tokens = spec.replicas[0].limits.max_context = Tokens(flow.pool_tokens);
+  std::vector<SimulatedArrival> arrivals;
+  const auto add = [&](double at, uint64_t tenant, ClassId service_class, int64_t prompt, int64_t output) {
+    SimulatedArrival& arrival = arrivals.emplace_back();
+    arrival.at = Duration::Seconds(at);
+    arrival.tenant = TenantId(tenant);
+    arrival.service_class = service_class;
+    arrival.prompt = Tokens(prompt);
+    arrival.output = Tokens(output);
+    arrival.observed = true;
+  };
+  double rare = flow.rare_every / 2;
+  for (double at = 0; at < 300; at += flow.every) {
+    if (at >= rare) {
+      add(at, 2, ClassId(1), flow.rare_prompt, 50);
+      rare += flow.rare_every;
+    }
+    add(at, 1, flow.service_class, flow.prompt, flow.output);
+  }
+  PenstockCore core;
+  double count[2] = {}, on_time[2] = {};
+  for (const RequestRecord& record : FleetSimulation(spec, core, {}).Run(arrivals).records) {
+    const bool is_rare = record.prompt == Tokens(flow.rare_prompt);
+    count[is_rare] += 1;
+    on_time[is_rare] += record.OnTime() ? 1 : 0;
+  }
+  EXPECT_GE(on_time[true] / count[true], flow.rare_on_time) << count[true];
+  EXPECT_GE(on_time[false] / count[false], flow.others_on_time);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Flows, StarvationInAFlow,
+    ::testing::Values(Flow{"ALowerClass", 20'000, 0.2, 200, 300, ClassId(0), 20, 14'000, 30, 1, 0.98},
+                      Flow{"AboutAsLarge", 24'000, 4, 11'000, 300, ClassId(1), 40, 14'000, 15, 0.9, 0.95},
+                      Flow{"ASixthOfThePool", 20'000, 0.1, 200, 300, ClassId(1), 10, 3700, 5, 0.6, 0.97}),
+    [](const auto& info) { return info.param.name; });
+
 }  // namespace
 }  // namespace penstock::bench

@@ -1,8 +1,8 @@
 // Gives reservations to waiting requests that would starve: those that only memory blocks while smaller ones pass.
 //
-// A request gets one where it needs a large part of a pool, or has waited long and no deadline will end its wait. The
-// room must be expected about in time. It is reserved from early in that time on, because streams end by chance.
-// Shortly before the request would be refused, room by the mean is enough. While too many requests are refused for
+// A request gets one where it needs a large part of a pool, or where memory has blocked it for long. The room must be
+// expected about in time. It is reserved from early in that time on, because streams end by chance. Once the request
+// has used its patience, room by the mean is enough. While too many requests are refused for
 // lateness, its deadline ends the wait: memory for few large requests then costs more tokens than it yields. Invariant:
 // at most `Reservations::most` requests of a lane have a reservation. Owned by Pump. O(pools x horizons^2) once in
 // kPause per request, and once in kBetweenSearches at all.
@@ -32,6 +32,8 @@ class Reserver {
 
   // True: the request may have a reservation at all.
   bool Deserves(const RequestState& request, Instant now) const;
+  // When the request has waited for this part of its time, or of the time after which any request starves.
+  Instant AfterPart(double part, const RequestState& request, Instant now) const;
   // The earliest room among the emptiest free servers, if it may come in time, and when to reserve it.
   std::optional<Room> FindRoom(const RequestState& request, Instant now);
   // When the replica is expected to have room.

@@ -52,7 +52,7 @@ struct Rooms {
 
   // The request is looked at no more: it was placed or refused, or its client left.
   void StopWaiting(RequestState* request, Instant now) {
-    reservations.End(request);
+    reservations.End(request, now);
     lending.EndLoan(request);
     placement.first_prefill.End(request);
     waiting.Remove(request);

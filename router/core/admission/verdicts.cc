@@ -95,7 +95,8 @@ void Verdicts::RefuseWaiting(RequestState* request, Refusal reason, Instant now,
 bool Verdicts::RefusesEarly(RequestState* request, Instant now, std::vector<Action>& actions) {
   // A request that waits by choice could be placed. One for which others make room need not wait for those that were
   // late before.
-  if (request->waiting.company.replica || rooms_.MayDisplace(*request) || !rooms_.early.Refuses(*request, now))
+  if (request->waiting.company.replica || rooms_.MayDisplace(*request) || rooms_.reservations.Disturbs(*request, now) ||
+      !rooms_.early.Refuses(*request, now))
     return false;
   Refuse(request, {request->arrived.request, Refusal::kDeadlineUnreachable, Duration(), 0, 0, true}, now, actions);
   return true;

@@ -40,7 +40,7 @@ enum class RequestPhase : uint8_t {
 struct ReservationState {
   std::optional<ReplicaId> replica;
   Instant next;            // None is looked for before.
-  bool by_mean = false;    // It would be refused soon: room by the mean is enough.
+  bool by_mean = false;    // Its request has used its patience: room by the mean is enough.
   bool held_back = false;  // Something else than memory keeps its request waiting: it binds nobody.
 };
 

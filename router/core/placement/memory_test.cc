@@ -17,7 +17,7 @@ bool Overlap(const GrowthVector& a, const GrowthVector& b, int until) {
   return false;
 }
 
-// True: the pool needs no margin for the request, which waited for reserved memory and would be refused soon.
+// True: the pool needs no margin for the request, which waited for reserved memory and has used its patience.
 bool IsByMean(const RequestState& request, const PoolState& pool) {
   return request.waiting.reservation.by_mean && !pool.spec().overflow_fatal;
 }

@@ -2,19 +2,27 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 
 namespace penstock {
 namespace {
 
-// The share of the reserved prompt from which a newcomer passes: as large a request finds as few gaps, so it starves
-// nobody. Bound by the reservation, prompts of one size lost 0.7 % of their tokens (bench/scenarios/long-prompts.yaml).
+// The share of the reserved prompt from which a newcomer is about as large: it finds as few gaps. Bound by the
+// reservation at once, prompts of one size lost 0.7 % of their tokens (bench/scenarios/long-prompts.yaml).
 constexpr double kAsLarge = 0.75;
+// Once its patience ended, a reserved request is let first in turns of this many TTFT goals of the higher class.
+constexpr double kTurn = 2;
+// A turn begins with a pause of the higher class, of this part of its TTFT goal. Later turns have a longer one. So no
+// request of the higher class is late for the pause alone, and the pool drains further in each turn.
+constexpr double kFirstPause = 0.5;
+constexpr double kLaterPause = 0.75;
 
 }  // namespace
 
 void Reservations::Configure() {
   for (const Reservation& reservation : reservations_) reservation.request->waiting.reservation = {};
   reservations_.clear();
+  ended_.assign(fleet_.spec().models.size(), std::nullopt);
   pools_.assign(fleet_.pools().size(), {});
 }
 
@@ -24,12 +32,12 @@ bool Reservations::Free(const ReplicaState& replica) const {
                      [&](const PoolShare& share) { return pools_[share.pool.value()].request == nullptr; });
 }
 
-void Reservations::Reserve(RequestState* request, ReplicaId replica, Instant at) {
+void Reservations::Reserve(RequestState* request, ReplicaId replica, Instant at, Instant strict) {
   assert(!request->waiting.reservation.replica && Free(fleet_.replica(replica)));
   request->waiting.reservation.replica = replica;
   reservations_.push_back({request, replica, at});
   for (const PoolShare& share : fleet_.replica(replica).spec().pools) {
-    pools_[share.pool.value()] = {request, Instant(), {}};
+    pools_[share.pool.value()] = {request, strict, Instant(), {}};
   }
 }
 
@@ -46,12 +54,13 @@ void Reservations::BringForward(const RequestState& request, Instant at) {
   }
 }
 
-void Reservations::End(RequestState* request) {
+void Reservations::End(RequestState* request, Instant now) {
   if (!request->waiting.reservation.replica) return;
   for (const PoolShare& share : fleet_.replica(*request->waiting.reservation.replica).spec().pools) {
     pools_[share.pool.value()].request = nullptr;
   }
   std::erase_if(reservations_, [&](const Reservation& reservation) { return reservation.request == request; });
+  ended_[request->arrived.model.value()] = Ended{request->arrived.service_class, now};
   request->waiting.reservation.replica.reset();
   request->waiting.reservation.by_mean = request->waiting.reservation.held_back = false;
 }
@@ -72,12 +81,23 @@ GrowthVector Reservations::GrowthFrom(Instant at, const RequestState& request, c
   return growth;
 }
 
+bool Reservations::MayPass(const RequestState& newcomer, const ReservedPool& reserved, Instant now) const {
+  const RequestState& request = *reserved.request;
+  if (request.waiting.reservation.held_back) return true;
+  const bool below = newcomer.arrived.service_class > request.arrived.service_class;
+  if (request.waiting.best_effort && !newcomer.waiting.best_effort && !below) return true;
+  const bool above = newcomer.arrived.service_class < request.arrived.service_class;
+  const bool as_large = newcomer.Prompt().AsDouble() >= kAsLarge * request.Prompt().AsDouble();
+  if (!above && !as_large) return false;
+  if (now < reserved.strict) return true;
+  const double goals = (now - reserved.strict).seconds() / fleet_.GoalsOf(newcomer).ttft.seconds();
+  return above && std::fmod(goals, kTurn) >= (goals < kTurn ? kFirstPause : kLaterPause);
+}
+
 const GrowthVector* Reservations::Against(const RequestState& newcomer, PoolId pool, Instant now) {
   ReservedPool& reserved = pools_[pool.value()];
   if (reserved.request == nullptr || reserved.request == &newcomer) return nullptr;
-  if (reserved.request->waiting.reservation.held_back) return nullptr;
-  if (newcomer.arrived.service_class < reserved.request->arrived.service_class) return nullptr;
-  if (newcomer.Prompt().AsDouble() >= kAsLarge * reserved.request->Prompt().AsDouble()) return nullptr;
+  if (MayPass(newcomer, reserved, now)) return nullptr;
   if (reserved.made == Instant() || now - reserved.made >= kFresh) {
     const Reservation& reservation = OfRequest(*reserved.request);
     const ReplicaState& replica = fleet_.replica(reservation.replica);
@@ -88,6 +108,17 @@ const GrowthVector* Reservations::Against(const RequestState& newcomer, PoolId p
     reserved.made = now;
   }
   return &reserved.growth;
+}
+
+bool Reservations::Disturbs(const RequestState& request, Instant now) const {
+  const std::optional<Ended>& ended = ended_[request.arrived.model.value()];
+  if (ended && ended->service_class > request.arrived.service_class && now - ended->at < fleet_.GoalsOf(request).ttft) {
+    return true;
+  }
+  return std::any_of(reservations_.begin(), reservations_.end(), [&request](const Reservation& reservation) {
+    const RequestArrived& arrived = reservation.request->arrived;
+    return arrived.model == request.arrived.model && arrived.service_class > request.arrived.service_class;
+  });
 }
 
 void Reservations::Of(ModelId model, std::vector<RequestState*>& out) const {

@@ -187,13 +187,12 @@ void Lane::Candidates(std::vector<RequestState*>& out, Instant now) const {
       return true;
     });
   }
-  const auto first =
-      std::find_if(classes_.begin(), classes_.end(), [](const auto& own) { return !own.best_effort.empty(); });
-  if (first == classes_.end()) return;
-  int behind = 0;
-  for (RequestState* request : first->best_effort) {
-    add(request);
-    if (!request->service.only_some || ++behind > kLookPast) break;
+  for (const ClassQueue& own : classes_) {
+    int behind = 0;
+    for (RequestState* request : own.best_effort) {
+      add(request);
+      if (!request->service.only_some || ++behind > kLookPast) break;
+    }
   }
 }
 

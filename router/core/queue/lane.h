@@ -1,7 +1,7 @@
 // The waiting requests of one model: its classes in priority order, in a class by tenant and place (fair_order.h).
 //
 // A place is the deadline of the first token, shifted as lane_order.h says. Requests whose TTFT goal no server could
-// make stand in a best-effort order of their own, behind all others. One of them is a candidate at a time, so they
+// make stand in a best-effort order of their own, behind all others. One of a class is a candidate at a time, so they
 // block nobody. A request that only some servers can take takes nobody's turn: others behind it may use the rest.
 // Parked streams stand apart and are no candidates until they are due back. A class is guaranteed its share of the
 // tokens that the classes above it dispatch. Each of them earns it credit while it waits. A class whose credit covers
@@ -85,8 +85,8 @@ class Lane {
   // All waiting requests, class by class in order.
   void All(std::vector<RequestState*>& out) const;
   // The first requests in the order in which they should be tried. Heads that credit promotes come first, then starved
-  // ones, then the first of each class, at last one of best effort. The classes share kLookPast + 1 candidates before
-  // that one. Each class has kLookPast more that only some servers can take. Behind these, its requests of the same
+  // ones, then the first of each class, at last one of best effort of each. The classes share kLookPast + 1 candidates
+  // before those. Each class has kLookPast more that only some servers can take. Behind these, its requests of the same
   // kind are skipped, kMostSkipped of them. Best effort has kLookPast more of that kind.
   void Candidates(std::vector<RequestState*>& out, Instant now) const;
   // Counts a dispatch: charges the tenant, pays credit to the waiting lower classes and measures the drain rate.

@@ -96,24 +96,43 @@ TEST_F(ReserverTest, OneEventPaysForOneSearch) {
   EXPECT_TRUE(second->waiting.reservation.replica.has_value());
 }
 
+TEST_F(ReserverTest, WithADeadlineASmallRequestGetsOneAfterHalfOfItsTimeWhileFewAreLate) {
+  for (const bool late : {false, true}) {
+    Begin(true);
+    Run(100, 19'000, 40);
+    if (late) {
+      const RequestState* refused = test_->New(50, 100);
+      for (int i = 0; i < 97; ++i) test_->rooms.order->Served(refused->arrived);
+      for (int i = 0; i < 3; ++i) test_->rooms.order->Refused(refused->arrived);
+    }
+    RequestState* request = Blocked(1, 2500);
+    EXPECT_FALSE(request->waiting.reservation.replica.has_value());
+    const Duration time = test_->rooms.lateness.LastChance(*request, test_->now) - request->arrival;
+    test_->Wait(Duration::Seconds(0.5 * time.seconds()));
+    reserver_->OnBlocked(request, test_->now);
+    EXPECT_NE(request->waiting.reservation.replica.has_value(), late);
+  }
+}
+
 // The margin over the mean would else refuse it: its deadline ends the wait, and the memory stood empty for nothing.
-TEST_F(ReserverTest, InTheLastTenthOfTheGoalAReservedRequestNeedsRoomByTheMeanOnly) {
+TEST_F(ReserverTest, AfterHalfOfItsTimeAReservedRequestNeedsRoomByTheMeanOnly) {
   Begin(true);
   Run(100, 10'000, 50);
   RequestState* reserved = Blocked(1, 14'000);
   RequestState* other = Blocked(2, 14'000);
   ASSERT_TRUE(reserved->waiting.reservation.replica.has_value());
   ASSERT_FALSE(other->waiting.reservation.replica.has_value());
-  const Duration tenth = Duration::Seconds(0.1 * test_->rooms.fleet.GoalsOf(*reserved).ttft.seconds());
+  const Duration time = test_->rooms.lateness.LastChance(*reserved, test_->now) - reserved->arrival;
+  const Duration half = Duration::Seconds(0.5 * time.seconds());
   int before = 0;
   int after = 0;
   for (int ms = 0; ms < 2000; ms += 10) {
-    const Duration left = test_->rooms.lateness.NextCheck(*reserved, test_->now) - test_->now;
+    const Duration waited = test_->now - reserved->arrival;
     reserver_->OnBlocked(reserved, test_->now);
     reserver_->OnBlocked(other, test_->now);
-    ASSERT_EQ(reserved->waiting.reservation.by_mean, left <= tenth) << left.seconds() << " s are left";
+    ASSERT_EQ(reserved->waiting.reservation.by_mean, waited >= half) << waited.seconds() << " s";
     EXPECT_FALSE(other->waiting.reservation.by_mean) << "it has no reservation";
-    (left <= tenth ? after : before) += 1;
+    (waited >= half ? after : before) += 1;
     test_->Wait(Duration::Milliseconds(10));
   }
   EXPECT_GT(before, 0);

@@ -17,10 +17,10 @@ FleetOptions PoolOf(int64_t tokens) {
 
 class ReservationsTest : public ::testing::Test {
  protected:
-  // The request waits, with memory reserved for it from `seconds` on.
-  RequestState* Reserved(uint64_t id, int64_t prompt, double seconds, ClassId service_class = ClassId(1)) {
-    RequestState* request = test_.Waiting(id, prompt, service_class);
-    reservations().Reserve(request, ReplicaId(0), test_.now + Duration::Seconds(seconds));
+  // The request waits, with memory reserved for it from `seconds` on. It is patient for so long.
+  RequestState* Reserved(uint64_t id, int64_t prompt, double seconds, Duration patience = Duration::Seconds(1000)) {
+    RequestState* request = test_.Waiting(id, prompt, ClassId(1));
+    reservations().Reserve(request, ReplicaId(0), test_.now + Duration::Seconds(seconds), test_.now + patience);
     return request;
   }
   RequestState* Newcomer(uint64_t id, int64_t prompt, int64_t max_output, ClassId service_class = ClassId(1)) {
@@ -58,7 +58,7 @@ TEST_F(ReservationsTest, OnceItsTimeHasComeThePoolIsItsOwn) {
   EXPECT_FALSE(Fits(Newcomer(3, 100, 10)));
 }
 
-TEST_F(ReservationsTest, AHigherClassIsNotBoundAndNeitherIsTheRequestItself) {
+TEST_F(ReservationsTest, AHigherClassMayPassAndSoMayTheRequestItself) {
   test_.Decoding(100, 100);
   RequestState* reserved = Reserved(1, 700, 0);
   reserved->arrived.max_output = Tokens(10);
@@ -68,13 +68,48 @@ TEST_F(ReservationsTest, AHigherClassIsNotBoundAndNeitherIsTheRequestItself) {
   EXPECT_TRUE(Fits(reserved));
 }
 
+TEST_F(ReservationsTest, OnceItsPatienceEndedAHigherClassIsBoundForHalfOfItsGoal) {
+  test_.Decoding(100, 100);
+  Reserved(1, 700, 0, Duration::Seconds(2));
+  EXPECT_TRUE(Fits(Newcomer(2, 300, 10, ClassId(0))));
+  test_.Wait(Duration::Seconds(2));
+  const RequestState* above = Newcomer(3, 300, 10, ClassId(0));
+  EXPECT_FALSE(Fits(above));
+  test_.Wait(Duration::Milliseconds(400));
+  EXPECT_FALSE(Fits(above));
+  test_.Wait(Duration::Milliseconds(100));
+  EXPECT_TRUE(Fits(above)) << "its goal is a second";
+}
+
+TEST_F(ReservationsTest, OneOfAboutItsSizeMayPassUntilItsPatienceEnds) {
+  test_.Decoding(100, 200);
+  Reserved(1, 700, 0, Duration::Seconds(2));
+  EXPECT_TRUE(Fits(Newcomer(2, 550, 10)));
+  test_.Wait(Duration::Seconds(2));
+  const RequestState* as_large = Newcomer(3, 550, 10);
+  EXPECT_FALSE(Fits(as_large));
+  test_.Wait(Duration::Seconds(10));
+  EXPECT_FALSE(Fits(as_large)) << "it came later";
+}
+
+TEST_F(ReservationsTest, OneThatCanBeOnTimeIsNotBoundByOneOfItsClassThatCannot) {
+  test_.Decoding(100, 100);
+  RequestState* reserved = Reserved(1, 700, 0);
+  reserved->waiting.best_effort = true;
+  EXPECT_TRUE(Fits(Newcomer(2, 300, 10)));
+  EXPECT_FALSE(Fits(Newcomer(3, 300, 10, ClassId(2)))) << "of a lower class";
+  RequestState* another = Newcomer(4, 300, 10);
+  another->waiting.best_effort = true;
+  EXPECT_FALSE(Fits(another));
+}
+
 TEST_F(ReservationsTest, ARequestThatItsTenantsShareHoldsBackBindsNobody) {
   test_.Decoding(100, 100);
   RequestState* reserved = Reserved(1, 700, 0);
   EXPECT_FALSE(Fits(Newcomer(2, 300, 10)));
   reserved->waiting.reservation.held_back = true;
   EXPECT_TRUE(Fits(Newcomer(3, 300, 10)));
-  reservations().End(reserved);
+  reservations().End(reserved, test_.now);
   EXPECT_FALSE(reserved->waiting.reservation.held_back);
 }
 
@@ -83,11 +118,24 @@ TEST_F(ReservationsTest, AReservationThatEndsFreesItsPools) {
   EXPECT_FALSE(reservations().Free(test_.Replica()));
   EXPECT_EQ(request->waiting.reservation.replica, ReplicaId(0));
   EXPECT_TRUE(reservations().SumsHold());
-  reservations().End(request);
+  reservations().End(request, test_.now);
   EXPECT_TRUE(reservations().Free(test_.Replica()));
   EXPECT_EQ(reservations().Against(*test_.New(2, 10), kPool, test_.now), nullptr);
   EXPECT_FALSE(request->waiting.reservation.replica.has_value());
   EXPECT_TRUE(reservations().SumsHold());
+}
+
+TEST_F(ReservationsTest, OneOfALowerClassDisturbsTheClassesAboveForOneOfTheirGoals) {
+  const RequestState* above = test_.New(2, 10, ClassId(0));
+  EXPECT_FALSE(reservations().Disturbs(*above, test_.now));
+  RequestState* request = Reserved(1, 700, 0);
+  EXPECT_TRUE(reservations().Disturbs(*above, test_.now));
+  EXPECT_FALSE(reservations().Disturbs(*test_.New(3, 10, ClassId(1)), test_.now));
+  reservations().End(request, test_.now);
+  test_.Wait(Duration::Milliseconds(990));
+  EXPECT_TRUE(reservations().Disturbs(*above, test_.now));
+  test_.Wait(Duration::Milliseconds(10));
+  EXPECT_FALSE(reservations().Disturbs(*above, test_.now)) << "its goal is a second";
 }
 
 TEST_F(ReservationsTest, ANewDescriptionOfTheFleetEndsAll) {
@@ -103,8 +151,8 @@ TEST_F(ReservationsTest, ThoseOfAModelAreListedTheOldestFirst) {
   TestRooms two(options);
   RequestState* late = two.Waiting(7, 10);
   RequestState* early = two.Waiting(8, 10);
-  two.rooms.reservations.Reserve(early, ReplicaId(1), two.now);
-  two.rooms.reservations.Reserve(late, ReplicaId(0), two.now);
+  two.rooms.reservations.Reserve(early, ReplicaId(1), two.now, two.now);
+  two.rooms.reservations.Reserve(late, ReplicaId(0), two.now, two.now);
   std::vector<RequestState*> of;
   two.rooms.reservations.Of(ModelId(0), of);
   EXPECT_EQ(of, (std::vector<RequestState*>{early, late}));

@@ -217,6 +217,13 @@ TEST_F(LaneTest, AFullClassLeavesCandidatesToTheClassesBelow) {
             static_cast<std::ptrdiff_t>(kLeastCandidates));
 }
 
+TEST_F(LaneTest, ARequestOfBestEffortHidesNoneOfAnotherClass) {
+  RequestState* high = Push(1, 0);
+  RequestState* low = Push(2, 2);
+  for (RequestState* request : {high, low}) lane_.SetBestEffort(request, true);
+  EXPECT_EQ(Candidates(), (std::vector<RequestState*>{high, low}));
+}
+
 TEST_F(LaneTest, OneRequestOfBestEffortIsACandidateBehindAllOthers) {
   for (int i = 0; i < 20; ++i) lane_.SetBestEffort(Push(i), true);
   RequestState* feasible = Push(50);
