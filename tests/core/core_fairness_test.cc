@@ -270,5 +270,31 @@ TEST(FairFlood, MovesTheLatencyOfAQuietTenantByAFifthAtMost) {
   EXPECT_GE(memory.on_time_share, 0.97);
 }
 
+// The share on time of a tenant with few large prompts beside one with many small ones.
+double LargeOnTime(FairnessMode mode, double weight) {
+  constexpr double kSeconds = 120;
+  SimulatedFleetSpec spec = FairFleet(1, 60'000, mode);
+  EnforceGoals(spec);
+  spec.fleet.tenants = {{TenantId(1), "large", weight, {}}, {TenantId(2), "small", 1, {}}};
+  std::vector<SimulatedArrival> arrivals = Flood(1, kSeconds, 40);
+  for (SimulatedArrival& arrival : arrivals) {
+    if (arrival.tenant == TenantId(1)) arrival.prompt = Tokens(8 * arrival.prompt.value());
+  }
+  PenstockCore core;
+  FleetSimulation simulation(spec, core, SimulationOptions());
+  return Summarise(simulation.Run(arrivals).records, Duration::Seconds(kSeconds)).per_tenant.at("1").on_time_share;
+}
+
+TEST(FairWeights, ALargerWeightNeverLowersService) {
+  for (const FairnessMode mode : {FairnessMode::kLeads, FairnessMode::kWeighted}) {
+    double before = LargeOnTime(mode, 1);
+    for (const double weight : {4, 16, 100}) {
+      const double share = LargeOnTime(mode, weight);
+      EXPECT_GE(share, before - 0.03) << "weight " << weight << " in mode " << static_cast<int>(mode);
+      before = share;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace penstock::bench

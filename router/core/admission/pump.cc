@@ -7,7 +7,7 @@ namespace penstock {
 void Pump::FindCandidates(ModelId model, Instant now) {
   Lane& lane = rooms_.waiting.lane(model);
   rooms_.reservations.Of(model, candidates_);
-  const double running = lane.Running();
+  const RunningCharges running = lane.Running();
   for (RequestState* request : candidates_) {
     request->waiting.reservation.held_back = !lane.ClassOf(*request).waiting.MayGo(*request, running, now);
   }
@@ -105,7 +105,7 @@ size_t Pump::TryLane(ModelId model, Instant now, std::vector<Action>& actions) {
 
 void Pump::ExcuseBlocked(ModelId model) {
   Lane& lane = rooms_.waiting.lane(model);
-  const bool idle = lane.Running() == 0;
+  const bool idle = lane.Running().none();
   for (RequestState* request : blocked_) {
     if (request->service.excused || request->waiting.best_effort) continue;
     const bool by_choice = request->waiting.company.replica.has_value();

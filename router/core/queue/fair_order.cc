@@ -51,7 +51,7 @@ const PlaceOrder* FairOrder::ListOf(TenantId tenant) const {
   return found == tenants_.end() ? nullptr : &found->second;
 }
 
-double FairOrder::Most(double running, Instant now) const {
+double FairOrder::Most(const RunningCharges& running, Instant now) const {
   const TenantAccount* behind = ledger_.Behind();
   if (behind == nullptr) return std::numeric_limits<double>::infinity();
   double lead = ServiceLedger::kMostLead;
@@ -60,7 +60,7 @@ double FairOrder::Most(double running, Instant now) const {
     const double waited = (now - std::max(behind->head.since, behind->served_at)).seconds();
     lead -= std::clamp(waited / patience, 0.0, 1.0) * (lead - kLeastLead);
   }
-  return ledger_.Least(behind->rank) + lead * running;
+  return ledger_.Least(behind->rank) + lead * running.For(behind->weight);
 }
 
 void FairOrder::Insert(RequestState* request) {
@@ -138,7 +138,8 @@ void FairOrder::Visit(double most, absl::FunctionRef<bool(RequestState*, const T
   }
 }
 
-void FairOrder::InOrder(double running, Instant now, absl::FunctionRef<bool(RequestState*)> visit) const {
+void FairOrder::InOrder(const RunningCharges& running, Instant now,
+                        absl::FunctionRef<bool(RequestState*)> visit) const {
   Visit(Most(running, now), [&](RequestState* request, const TenantRank&) { return visit(request); });
 }
 
@@ -149,13 +150,13 @@ void FairOrder::All(std::vector<RequestState*>& out) const {
   });
 }
 
-bool FairOrder::MayGo(const RequestState& request, double running, Instant now) const {
+bool FairOrder::MayGo(const RequestState& request, const RunningCharges& running, Instant now) const {
   if (!apart() || request.service.paid) return true;
   const double counter = ledger_.CounterOf(request.arrived.tenant, request.service.expected);
   return ledger_.Least(ledger_.RankOf(counter, 0, HeadOf(request))) <= Most(running, now);
 }
 
-int64_t FairOrder::Ahead(const RequestState& request, double running, Instant now, int64_t most) const {
+int64_t FairOrder::Ahead(const RequestState& request, const RunningCharges& running, Instant now, int64_t most) const {
   if (IsPaid(request)) return CountAhead(paid_, request, most);
   const TenantId key = KeyOf(request);
   const PlaceOrder* own = ListOf(key);
@@ -179,7 +180,7 @@ int64_t FairOrder::Ahead(const RequestState& request, double running, Instant no
   return ahead;
 }
 
-bool FairOrder::HoldsBack(double running, Instant now) const {
+bool FairOrder::HoldsBack(const RunningCharges& running, Instant now) const {
   const ServiceLedger::Waiting& waiting = ledger_.waiting();
   return !waiting.empty() && ledger_.Least((*waiting.rbegin())->rank) > Most(running, now);
 }

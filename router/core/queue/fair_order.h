@@ -21,6 +21,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "router/core/books/request_state.h"
+#include "router/core/tenants/running_charges.h"
 #include "router/core/tenants/service_ledger.h"
 
 namespace penstock {
@@ -56,17 +57,17 @@ class FairOrder {
   // The first in order. Requires one.
   RequestState* First() const;
   // Visits in order until `visit` returns false. Requests of tenants that are too far ahead are left out, where
-  // `running` of charges over weights run.
-  void InOrder(double running, Instant now, absl::FunctionRef<bool(RequestState*)> visit) const;
+  // `running` runs.
+  void InOrder(const RunningCharges& running, Instant now, absl::FunctionRef<bool(RequestState*)> visit) const;
   // Every request, in a fixed order.
   void All(std::vector<RequestState*>& out) const;
   // Requests ahead of this one, whether it is in the order or not; `most` where there are more or its tenant is too far
   // ahead.
-  int64_t Ahead(const RequestState& request, double running, Instant now, int64_t most) const;
+  int64_t Ahead(const RequestState& request, const RunningCharges& running, Instant now, int64_t most) const;
   // True: the request's tenant is not too far ahead of others.
-  bool MayGo(const RequestState& request, double running, Instant now) const;
+  bool MayGo(const RequestState& request, const RunningCharges& running, Instant now) const;
   // True: a tenant that waits is too far ahead of others.
-  bool HoldsBack(double running, Instant now) const;
+  bool HoldsBack(const RunningCharges& running, Instant now) const;
   // The request, which waits here, holds no other tenant back any more.
   void Excuse(RequestState* request);
 
@@ -92,7 +93,7 @@ class FairOrder {
   }
   const PlaceOrder* ListOf(TenantId tenant) const;
   // Whoever waits with a higher counter must wait on. Infinite where nobody is held back.
-  double Most(double running, Instant now) const;
+  double Most(const RunningCharges& running, Instant now) const;
   void Visit(double most, absl::FunctionRef<bool(RequestState*, const TenantRank&)> visit) const;
 
   FairTerms* terms_;

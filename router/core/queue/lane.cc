@@ -24,7 +24,8 @@ size_t LeastCandidates(const std::vector<ClassQueue>& classes) {
 }
 
 // Adds the heads of lower classes that credit or their wait promotes.
-void Promote(const std::vector<ClassQueue>& classes, double running, Instant now, std::vector<RequestState*>& out) {
+void Promote(const std::vector<ClassQueue>& classes, const RunningCharges& running, Instant now,
+             std::vector<RequestState*>& out) {
   for (auto it = classes.rbegin(); it != classes.rend(); ++it) {
     if (!it->ready() || it->credit <= 0) continue;
     RequestState* head = it->Head();
@@ -95,13 +96,13 @@ void Lane::SetBestEffort(RequestState* request, bool best_effort) {
 }
 
 bool Lane::HoldsBack(Instant now) const {
-  const double running = Running();
+  const RunningCharges running = Running();
   return std::any_of(classes_.begin(), classes_.end(),
                      [=](const ClassQueue& own) { return own.waiting.HoldsBack(running, now); });
 }
 
-double Lane::Running() const {
-  double running = 0;
+RunningCharges Lane::Running() const {
+  RunningCharges running;
   for (const ClassQueue& own : classes_) running += own.waiting.ledger().running();
   return running;
 }
@@ -160,7 +161,7 @@ void Lane::All(std::vector<RequestState*>& out) const {
 
 void Lane::Candidates(std::vector<RequestState*>& out, Instant now) const {
   out.clear();
-  const double running = Running();
+  const RunningCharges running = Running();
   Promote(classes_, running, now, out);
   const size_t promoted = out.size();
   const auto add = [&out, promoted](RequestState* request) {

@@ -56,7 +56,7 @@ class Lane {
   // True: a tenant that waits is too far ahead of others. O(classes).
   bool HoldsBack(Instant now) const;
   // Charges over weights of the requests that run.
-  double Running() const;
+  RunningCharges Running() const;
 
   bool empty() const { return size_ == 0; }
   int64_t size() const { return size_; }

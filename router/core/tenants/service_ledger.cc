@@ -29,7 +29,8 @@ void ServiceLedger::Configure() {
     fulfilled_.clear();
     idle_.clear();
     accounts_.clear();
-    level_ = running_ = largest_ = weights_ = promised_ = 0;
+    level_ = largest_ = weights_ = promised_ = 0;
+    running_ = {};
     open_ = 0;
     ++books_;
     spec_ = terms_->spec();
@@ -157,7 +158,7 @@ TenantCharge ServiceLedger::Charge(TenantId tenant, double service, bool queued,
   account.known = true;
   ++account.open;
   ++open_;
-  running_ += charge.running;
+  running_ += {charge.service, charge.running};
   largest_ = std::max(largest_, charge.running);
   terms_->Count(tenant, service);
   if (account.waits) Place(account);
@@ -173,7 +174,8 @@ void ServiceLedger::Settle(TenantId tenant, const TenantCharge& charged, double 
   account.counter = std::min(account.counter + used / account.weight - charged.moved, promised_ + MostOwed(spec_));
   --account.open;
   --open_;
-  running_ = open_ == 0 ? 0 : running_ - charged.running;
+  running_ += {-charged.service, -charged.running};
+  if (open_ == 0) running_ = {};
   if (open_ == 0) largest_ = 0;
   terms_->Count(tenant, used - charged.service);
   if (account.waits) Place(account);
@@ -202,7 +204,8 @@ bool ServiceLedger::SumsHold() const {
     waiting += account->waits ? 1 : 0;
     idle += !account->waits && account->open == 0 ? 1 : 0;
   }
-  return open == open_ && waiting == waiting_.size() && idle == idle_.size() && running_ >= -kRounding * largest_;
+  return open == open_ && waiting == waiting_.size() && idle == idle_.size() &&
+         running_.over_weights >= -kRounding * largest_;
 }
 
 }  // namespace penstock

@@ -11,9 +11,9 @@
 // and a counter is at most kMostOwed above it.
 //
 // Others pass a tenant whose first request does not fit, but not for ever. The bound is the least counter of those that
-// wait, plus kMostLead of the charges that run (FairOrder::Most). So kWeighted has a bound for two tenants that wait
-// over a window: 2 (kMostLead x running charges + 2 x largest charge). None gets more service for its weight than the
-// other by more. The bound of VTC is larger.
+// wait, plus kMostLead of the charges that run (FairOrder::Most), as its tenant would count them. So kWeighted has a
+// bound for two tenants that wait over a window: 2 (kMostLead x running charges + 2 x largest charge). None gets more
+// service for its weight than the other by more. The bound of VTC is larger.
 //
 // Invariant: a tenant stands once among the waiting ones from SetHead to ClearHead. A tenant that neither waits nor
 // runs is idle, and is forgotten after kRemembered or when kMostIdle others are. Owned by FairOrder. O(log tenants).
@@ -31,6 +31,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "router/core/tenants/fair_terms.h"
+#include "router/core/tenants/running_charges.h"
 #include "router/core/tenants/tenant_charge.h"
 
 namespace penstock {
@@ -116,8 +117,8 @@ class ServiceLedger {
   const Waiting& waiting() const { return waiting_; }
   // That of the newest charge; those to come are higher.
   uint64_t Stamp() const { return clock_; }
-  // Charges over weights of the requests that run. A large one that ended may have left its rounding.
-  double running() const { return std::max(0.0, running_); }
+  // The charges of the requests that run. A large one that ended may have left its rounding.
+  RunningCharges running() const { return {std::max(0.0, running_.service), std::max(0.0, running_.over_weights)}; }
   // Service over weight that every waiting tenant was promised in kLeads; it only grows.
   double promised() const { return promised_; }
   size_t size() const { return accounts_.size(); }
@@ -144,7 +145,7 @@ class ServiceLedger {
   double weights_ = 0;  // Sum over the tenants that wait.
   double promised_ = 0;
   double level_ = 0;  // The counter at which tenants return while none waits.
-  double running_ = 0;
+  RunningCharges running_;
   double largest_ = 0;  // The largest charge over a weight since something runs.
   int64_t open_ = 0;
   uint64_t clock_ = 0;

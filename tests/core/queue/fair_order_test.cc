@@ -12,6 +12,9 @@ namespace {
 
 const Instant kOrderStart = Instant::FromSeconds(100);
 
+// So much runs, of tenants of weight 1.
+RunningCharges Running(double service) { return {service, service}; }
+
 class FairOrderTest : public ::testing::Test {
  protected:
   FairOrderTest() { Configure(FairnessMode::kWeighted); }
@@ -44,7 +47,7 @@ class FairOrderTest : public ::testing::Test {
   }
   std::vector<RequestState*> All(double running = 1e9) const {
     std::vector<RequestState*> out;
-    order_.InOrder(running, kOrderStart, [&](RequestState* request) {
+    order_.InOrder(Running(running), kOrderStart, [&](RequestState* request) {
       out.push_back(request);
       return true;
     });
@@ -83,7 +86,7 @@ TEST_F(FairOrderTest, WithoutFairnessAllAreOneTenant) {
   RequestState* b = Push(2, 9);
   RequestState* late = New(2, 1.5);
   EXPECT_EQ(All(0), (std::vector<RequestState*>{a1, a2, b}));
-  EXPECT_EQ(order_.Ahead(*late, 0, kOrderStart, 200), 1);
+  EXPECT_EQ(order_.Ahead(*late, Running(0), kOrderStart, 200), 1);
   Serve(a1);
   EXPECT_FALSE(a1->service.paid);
   EXPECT_EQ(order_.ledger().size(), 0u);
@@ -98,12 +101,12 @@ TEST_F(FairOrderTest, TheRequestsAheadAreThoseThatAreVisitedBefore) {
   for (int i = 0; i < 10; ++i) Serve(order_.First());
   const std::vector<RequestState*> all = All();
   for (size_t i = 0; i < all.size(); ++i)
-    EXPECT_EQ(order_.Ahead(*all[i], 1e9, kOrderStart, 200), static_cast<int64_t>(i)) << i;
+    EXPECT_EQ(order_.Ahead(*all[i], Running(1e9), kOrderStart, 200), static_cast<int64_t>(i)) << i;
   RequestState* newcomer = New(3, 5);
-  const int64_t ahead = order_.Ahead(*newcomer, 1e9, kOrderStart, 200);
+  const int64_t ahead = order_.Ahead(*newcomer, Running(1e9), kOrderStart, 200);
   order_.Insert(newcomer);
   EXPECT_EQ(All()[static_cast<size_t>(ahead)], newcomer);
-  EXPECT_EQ(order_.Ahead(*newcomer, 1e9, kOrderStart, 3), std::min<int64_t>(ahead, 3));
+  EXPECT_EQ(order_.Ahead(*newcomer, Running(1e9), kOrderStart, 3), std::min<int64_t>(ahead, 3));
 }
 
 TEST_F(FairOrderTest, ARequestThatAnEngineHadIsPaidForAndGoesFirst) {
@@ -112,7 +115,7 @@ TEST_F(FairOrderTest, ARequestThatAnEngineHadIsPaidForAndGoesFirst) {
   RequestState* other = Push(2, 1);
   order_.Insert(request);
   EXPECT_EQ(All(), (std::vector<RequestState*>{request, other}));
-  EXPECT_EQ(order_.Ahead(*request, 0, kOrderStart, 200), 0);
+  EXPECT_EQ(order_.Ahead(*request, Running(0), kOrderStart, 200), 0);
   Serve(request);
   EXPECT_EQ(order_.ledger().Find(TenantId(1))->counter, 100) << "charged once";
   order_.Settle(*request, 30, kOrderStart);
@@ -128,9 +131,9 @@ TEST_F(FairOrderTest, AHeadThatDoesNotFitHoldsTheOthersBackUntilItIsExcused) {
   RequestState* third = Push(2, 3);
   EXPECT_EQ(All(400), (std::vector<RequestState*>{blocked, third})) << "a lead of a part of what runs is allowed";
   EXPECT_EQ(All(300), (std::vector<RequestState*>{blocked}));
-  EXPECT_TRUE(order_.HoldsBack(300, kOrderStart));
-  EXPECT_FALSE(order_.MayGo(*third, 300, kOrderStart));
-  EXPECT_EQ(order_.Ahead(*third, 300, kOrderStart, 200), 200);
+  EXPECT_TRUE(order_.HoldsBack(Running(300), kOrderStart));
+  EXPECT_FALSE(order_.MayGo(*third, Running(300), kOrderStart));
+  EXPECT_EQ(order_.Ahead(*third, Running(300), kOrderStart, 200), 200);
   order_.Excuse(blocked);
   EXPECT_EQ(All(300), (std::vector<RequestState*>{blocked, third}));
 }
@@ -144,7 +147,7 @@ TEST_F(FairOrderTest, TheLeadFallsWhileTheTenantBehindGetsNothing) {
   Serve(Push(2, 2));
   RequestState* ahead = Push(2, 3);
   const auto may_go = [&](double after_s, double running) {
-    return order_.MayGo(*ahead, running, kOrderStart + Duration::Seconds(after_s));
+    return order_.MayGo(*ahead, Running(running), kOrderStart + Duration::Seconds(after_s));
   };
   // Tenant 2 is ahead by 100.
   EXPECT_TRUE(may_go(0, 100 / ServiceLedger::kMostLead + 1));
@@ -153,6 +156,24 @@ TEST_F(FairOrderTest, TheLeadFallsWhileTheTenantBehindGetsNothing) {
   EXPECT_FALSE(may_go(10, 100 / FairOrder::kLeastLead - 1));
   for (size_t i = 0; i < FairOrder::kFew; ++i) Push(1, 5);
   EXPECT_TRUE(may_go(10, 100 / ServiceLedger::kMostLead + 1)) << "a tenant that floods waits by its own fault";
+}
+
+TEST_F(FairOrderTest, ALargerWeightNeverLetsOthersFurtherAhead) {
+  for (const double weight : {1, 4, 100}) {
+    Configure(FairnessMode::kWeighted, {weight, 1});
+    RequestState* blocked = Push(1, 1);
+    RequestState* second = Push(2, 2);
+    Serve(second);
+    RequestState* third = Push(2, 3);
+    const auto counter = [this](uint64_t tenant) { return order_.ledger().Find(TenantId(tenant))->counter; };
+    const double ahead = counter(2) - counter(1);
+    ASSERT_GT(ahead, 0);
+    const double allowed = ahead * weight / ServiceLedger::kMostLead;
+    EXPECT_TRUE(order_.MayGo(*third, Running(allowed + 1), kOrderStart)) << weight;
+    EXPECT_FALSE(order_.MayGo(*third, Running(allowed - 1), kOrderStart)) << weight;
+    for (RequestState* request : {blocked, third}) order_.Erase(request);
+    order_.Settle(*second, 0, kOrderStart);
+  }
 }
 
 TEST_F(FairOrderTest, AnotherFairnessKeepsTheRequests) {

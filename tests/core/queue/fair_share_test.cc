@@ -121,7 +121,7 @@ class SharedServer {
         progress = true;
       }
     }
-    most_running_ = std::max(most_running_, order_.ledger().running());
+    most_running_ = std::max(most_running_, order_.ledger().running().over_weights);
   }
   void Watch() {
     for (int i = 0; i < kTenants; ++i) {
