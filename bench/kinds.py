@@ -30,10 +30,10 @@ ROWS = [
     ("coding agents, {name}, 12.5x", "agentic", Window(AGENTS, 9000, "agentic"), 12.5, "", "sharing"),
     ("coding agents, {name}, 7.5x", "agentic", Window(AGENTS, 14000, "agentic"), 7.5, "", "sharing"),
     ("questions over passages, {name}, " + f"{RAG_RATE}x", "rag", QUESTIONS, RAG_RATE, "", "sharing"),
-    ("interactive beside standard, 1.7x", "two-classes", Window(None, 0, "two-classes"), 1.7, "per_class interactive",
-     "density"),
-    ("interactive beside two classes, 1.2x", "three-classes", Window(None, 0, "three-classes"), 1.2, "per_class interactive",
-     "eviction"),
+    ("interactive beside standard, 4.2x", "two-classes", Window(None, 0, "two-classes"), 4.2, "per_class interactive",
+     "steps"),
+    ("interactive beside two classes, 2.7x", "three-classes", Window(None, 0, "three-classes"), 2.7, "per_class interactive",
+     "steps"),
 ]
 
 
