@@ -38,6 +38,8 @@ class ResidencyTracker {
   void OnToken(Instant then) { token_ = token_ < then ? then : token_; }
   // The engine answers, whatever its page says.
   void Distrust() { distrusted_ = true; }
+  // Its page said that it sleeps while it answered, and has not said since that it is awake.
+  bool distrusted() const { return distrusted_; }
   // The engine may be another process now: its first page counts at once.
   void Forget();
 

@@ -96,6 +96,23 @@ TEST(ResidencyTracker, ADistrustedPageIsNotBelieved) {
   EXPECT_EQ(tracker.residency(), Residency::kAwake);
 }
 
+TEST(ResidencyTracker, DistrustLastsUntilThePageSaysAwakeOrTheProcessIsNew) {
+  ResidencyTracker tracker;
+  tracker.Saw(true, Then(1));
+  EXPECT_FALSE(tracker.distrusted());
+  tracker.Begin(true, Then(2));
+  tracker.End(true, Then(3));
+  tracker.Distrust();
+  for (int i = 4; i < 8; ++i) tracker.Saw(true, Then(i));
+  tracker.OnToken(Then(8));
+  EXPECT_TRUE(tracker.distrusted());
+  tracker.Saw(false, Then(9));
+  EXPECT_FALSE(tracker.distrusted());
+  tracker.Distrust();
+  tracker.Forget();
+  EXPECT_FALSE(tracker.distrusted());
+}
+
 TEST(ResidencyTracker, WhoKnowsBetterIsBelieved) {
   ResidencyTracker tracker;
   EXPECT_TRUE(tracker.Set(Residency::kAsleep, Then(1)));

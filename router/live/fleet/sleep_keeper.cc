@@ -41,7 +41,7 @@ void SleepKeeper::Configure(WatchedReplica& watched) {
         control_, watched.id, config, [this, name = config.id](const SleepNews& news) { OnNews(name, news); });
     watched.sleeper->Reach(*watched.address, watched.PoolOptions());
   }
-  if (watched.discovered) OnDiscovered(watched);
+  if (watched.discovered) OnDiscovered(watched, false);
 }
 
 void SleepKeeper::Leave(const WatchedReplica& watched) {
@@ -58,7 +58,7 @@ void SleepKeeper::Stop() {
   }
 }
 
-void SleepKeeper::OnDiscovered(WatchedReplica& watched) {
+void SleepKeeper::OnDiscovered(WatchedReplica& watched, bool anew) {
   if (watched.sleeper == nullptr) return;
   const KnownReplica& known = book_.known(watched.id);
   const std::string fault = SleepFault(known);
@@ -70,7 +70,7 @@ void SleepKeeper::OnDiscovered(WatchedReplica& watched) {
   const SleepVerbs& verbs = watched.scraper->engine().sleep_verbs;
   const bool usable = fault.empty() && verbs.sleep != nullptr && !spec.models.empty();
   std::string model = spec.models.empty() ? "" : book_.EngineModelName(watched.id, spec.models.front());
-  watched.sleeper->SetEngine(usable ? &verbs : nullptr, SleepTargetOf(known, spec.sleep, std::move(model)));
+  watched.sleeper->SetEngine(usable ? &verbs : nullptr, SleepTargetOf(known, spec.sleep, std::move(model)), anew);
 }
 
 void SleepKeeper::Order(WatchedReplica& watched, Verb verb, SleepLevel level) {

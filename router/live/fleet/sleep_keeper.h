@@ -29,8 +29,8 @@ class SleepKeeper {
 
   // The replica is watched from now on; or its configuration is new.
   void Configure(WatchedReplica& watched);
-  // The book has the discovery of its engine.
-  void OnDiscovered(WatchedReplica& watched);
+  // The book has the discovery of its engine. `anew`: it may be another process than before.
+  void OnDiscovered(WatchedReplica& watched, bool anew = true);
   // The replica is not watched any more. One that left the fleet leaves no start command behind.
   void Leave(const WatchedReplica& watched);
   // Replicas that left are not waited for any more.

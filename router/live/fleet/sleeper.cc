@@ -59,11 +59,11 @@ void Sleeper::WakeRetired() {
   Order(Verb::kWake);
 }
 
-void Sleeper::SetEngine(const SleepVerbs* verbs, SleepTarget target) {
+void Sleeper::SetEngine(const SleepVerbs* verbs, SleepTarget target, bool anew) {
   verbs_ = verbs;
   targets_.SetEngine(std::move(target));
   if (tracker_.busy()) return;
-  tracker_.Forget();
+  if (anew) tracker_.Forget();
   // An engine that tells nothing was started awake.
   if (!ByCommand(config_) && (verbs == nullptr || verbs->page == nullptr)) {
     if (tracker_.Set(Residency::kAwake, Now())) TellChange();
@@ -76,6 +76,11 @@ void Sleeper::Order(Verb verb, SleepLevel level) {
   if (tracker_.residency() == wanted) return TellEnd(verb, VerbEnd(), Duration());
   if (pool_ == nullptr || (!ByCommand(config_) && verbs_ == nullptr)) {
     return TellEnd(verb, {VerbFault::kUnable, "its engine has no requests for it, or is not known"}, Duration());
+  }
+  if (verb == Verb::kSleep && !ByCommand(config_) && tracker_.distrusted()) {
+    // The page would confirm a sleep that is none, and its memory would count as free.
+    return TellEnd(verb, {VerbFault::kUnable, "its page said that it sleeps while it answered; no sleep could be seen"},
+                   Duration());
   }
   targets_.Order(level);
   // The last report may be older than the end of our own last request.

@@ -57,8 +57,8 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
   // A reload. A replica that may sleep no more is woken, however often that takes. One that sleeps by requests of its
   // engine is woken by them, and its commands hold from then on, or once its engine is gone.
   void SetConfig(const std::optional<ReplicaSleepConfig>& config);
-  // The engine was recognised. Null verbs: it has none. It may be another process than before.
-  void SetEngine(const SleepVerbs* verbs, SleepTarget target);
+  // The engine was recognised. Null verbs: it has none. `anew`: it may be another process than before.
+  void SetEngine(const SleepVerbs* verbs, SleepTarget target, bool anew = true);
 
   // An order of the core. `level`: of a sleep. Void while another is under way.
   void Order(Verb verb, SleepLevel level = SleepLevel::kUnsaid);

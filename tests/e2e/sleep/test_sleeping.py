@@ -187,6 +187,31 @@ def test_an_engine_that_says_it_sleeps_and_answers_serves(folder, client):
             assert ask(client(router), CHAT).usage.completion_tokens == 5
 
 
+def test_an_engine_that_always_lies_is_found_once_and_stays_awake(folder, client):
+    with Sleepers(folder, memory=140, after="200ms") as engines:
+        engines.play(CHAT, "lie")
+        with Router(folder, config=engines.config) as router:
+            wait_up(router)
+            router.wait_for_count("penstock_replica_asleep", 1, replica=CHAT)
+            assert ask(client(router), CHAT).usage.completion_tokens == 5
+            # Each order to sleep is refused; pauses follow.
+            router.wait_for_count("penstock_sleeps_total", 2, replica=CHAT, result="unable")
+            router.wait_for_log("its page said that it sleeps while it answered")
+            # A reload does not make its page true.
+            router.signal(signal.SIGHUP)
+            router.wait_for_log("configuration reloaded")
+            router.wait_for_count("penstock_sleeps_total", 3, replica=CHAT, result="unable")
+            metrics = router.metrics()
+            assert metrics.sum("penstock_false_sleeps_total", replica=CHAT) == 1
+            assert metrics.sum("penstock_sleeps_total", replica=CHAT, result="ok") == 0
+            assert metrics.sum("penstock_replica_asleep", replica=CHAT) == 0
+            assert ask(client(router), CHAT).usage.completion_tokens == 5
+            # Its page says once that it is awake.
+            engines.play(CHAT, "well")
+            router.wait_for_count("penstock_sleeps_total", 1, replica=CHAT, result="ok")
+            assert ask(client(router), CHAT).usage.completion_tokens == 5
+
+
 def test_a_lie_in_the_middle_of_a_stream_stops_nothing(folder, client):
     with Sleepers(folder, memory=140) as engines, Router(folder, config=engines.config) as router:
         wait_up(router)
