@@ -15,6 +15,10 @@ namespace asio = boost::asio;
 
 // The stop command has this time after a wake that failed, and a killed start command has it to end.
 constexpr Duration kCleanUp = Duration::Seconds(30);
+// An engine that the stop command asked to end has this time.
+constexpr Duration kOwnEnd = Duration::Seconds(2);
+// An engine whose start command was killed is polled within this time.
+constexpr Duration kLastLook = Duration::Seconds(5);
 // A line of the log is short.
 constexpr size_t kShownOutput = 300;
 
@@ -99,15 +103,22 @@ asio::awaitable<VerbEnd> CommandSleep::FallAsleep(const std::string& stop, Insta
   const VerbEnd ran = co_await RunStop(stop, end);
   if (!ran.ok()) co_return ran;
   seen_ = Seen::kNothing;
+  const Instant own_end = std::min(end, Now() + kOwnEnd);
+  while (start_runs() && seen_ != Seen::kSilence && !abandoned_ && !stopped_ && Now() < own_end) {
+    co_await AwaitNews(own_end);
+  }
+  // A start command that is still there may be the engine, whatever the stop command did.
+  const bool was_there = start_runs();
+  const bool ended = co_await EndStart();
+  if (stopped_) co_return GivenUp();
+  if (!ended) co_return Immortal();
+  if (was_there) end = std::max(end, Now() + kLastLook);
   while (seen_ != Seen::kSilence && !abandoned_) {
     if (stopped_) co_return GivenUp();
     if (Now() >= end) co_return VerbEnd{VerbFault::kUnchanged, "the engine still answers after its stop command ended"};
     co_await AwaitNews(end);
   }
-  // A start command that is still there may be an engine that hangs, or one that still holds its memory.
-  const bool ended = co_await EndStart();
-  if (stopped_) co_return GivenUp();
-  co_return ended ? VerbEnd() : Immortal();
+  co_return VerbEnd();
 }
 
 asio::awaitable<bool> CommandSleep::EndStart() {

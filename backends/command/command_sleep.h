@@ -1,10 +1,11 @@
 // Puts an engine to sleep and wakes it by two commands of the operator.
 //
 // Awake: the start command did not fail, and the engine answers its pages. The command may end, or run for as long as
-// the engine does. Asleep: the stop command ended well, and the engine answers no more. Whoever polls the engine
-// reports that with OnPoll(). After a wake that failed, the stop command runs too, so that no memory stays taken. An
-// operation leaves no start command behind: one that still runs is killed, and its end is waited for. A wake first ends
-// the start command of an earlier wake in this way. Used on one loop; one operation at a time.
+// the engine does. Asleep: the stop command ended well, no start command runs, and the engine answers no more. Whoever
+// polls the engine reports that with OnPoll(). A start command that still runs at the silence, or two seconds
+// after the stop command ended, is killed, and its end is waited for. After a wake that failed, the stop command runs
+// too, so that no memory stays taken. A wake first ends the start command of an earlier wake in this way. Used on one
+// loop; one operation at a time.
 #ifndef PENSTOCK_BACKENDS_COMMAND_COMMAND_SLEEP_H_
 #define PENSTOCK_BACKENDS_COMMAND_COMMAND_SLEEP_H_
 

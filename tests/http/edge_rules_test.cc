@@ -64,7 +64,7 @@ TEST(ApiErrors, EveryRefusalKeepsItsRowOfTheTable) {
 
 TEST(ApiErrors, AFailedWakeIsNamed) {
   const Refuse refuse{RequestId(1), Refusal::kNoReplica, Duration::Seconds(5), 0, 0, false, /*unwoken=*/true};
-  EXPECT_EQ(FromRefusal(refuse, "m").message, "The model `m` sleeps, and its wake failed. Retry later.");
+  EXPECT_EQ(FromRefusal(refuse, "m").message, "The model `m` sleeps, and could not be woken. Retry later.");
 }
 
 TEST(ApiErrors, AContextRefusalNamesBothNumbers) {

@@ -74,7 +74,7 @@ penstock::Refuse Verdicts::NoReplica(const RequestArrived& arrived) const {
   penstock::Refuse refuse = NoReplicaRefusal(arrived.request);
   for (const size_t index : rooms_.servers.Of(arrived.model)) {
     const bool takes = !arrived.home || arrived.home->value() == index;
-    refuse.unwoken |= takes && rooms_.fleet.replicas()[index].presence.WakeFailed();
+    refuse.unwoken |= takes && rooms_.fleet.replicas()[index].presence.CannotWake();
   }
   return refuse;
 }

@@ -28,10 +28,12 @@ struct Presence {
   Instant down_since;  // Instant(): it was never seen up.
   Residency residency = Residency::kAwake;
   bool leaving = false;
-  bool wanted = false;  // It is to wake once its memory is there.
-  bool trusted = true;  // False: its last order failed or is overdue; nobody waits for it.
-  Instant awake_at;     // While it wakes: when the wake is expected to end.
-  Duration wake;        // The expected time of a wake.
+  bool wanted = false;   // It is to wake once its memory is there.
+  bool trusted = true;   // False: its last order failed or is overdue; nobody waits for it.
+  bool holds = false;    // It does not fall asleep: until it is trusted again, nobody waits for its memory.
+  bool blocked = false;  // It sleeps, and replicas that hold take the memory that it needs.
+  Instant awake_at;      // While it wakes: when the wake is expected to end.
+  Duration wake;         // The expected time of a wake.
   // The level of its sleep, or of the sleep for which it leaves. Changed with the next by router/core/residency.
   SleepLevel level = SleepLevel::kUnsaid;
   HostHold host = HostHold::kNone;
@@ -40,14 +42,16 @@ struct Presence {
 
   bool Has(ModelId model) const { return std::find(absent.begin(), absent.end(), model) == absent.end(); }
 
-  // The replica sleeps, and its last wake failed or is overdue.
-  bool WakeFailed() const { return !trusted && (residency == Residency::kAsleep || residency == Residency::kWaking); }
+  // The replica sleeps. Its last wake failed or is overdue, or it cannot get its memory.
+  bool CannotWake() const {
+    return blocked || (!trusted && (residency == Residency::kAsleep || residency == Residency::kWaking));
+  }
   bool awake() const { return residency == Residency::kAwake; }
   bool Takes() const { return awake() && !leaving; }
   // True: the replica counts as up for its models, for it is awake or can be woken.
   bool CountsAsUp(Health health) const {
     if (awake()) return IsUp(health);
-    return trusted && health != Health::kDraining;
+    return trusted && !blocked && health != Health::kDraining;
   }
   // Seconds until it could take a request, as far as is known.
   double SecondsAway(Instant now) const {

@@ -59,7 +59,7 @@ struct Refuse {
   int64_t bound = 0;     // The bound that was broken: tokens of context or pool, requests of queue; 0: none.
   int64_t value = 0;     // The value that broke it.
   bool early = false;    // Its last chance had not passed: others like it were late (admission/early_refusal.h).
-  bool unwoken = false;  // No replica is up because the wake of one failed.
+  bool unwoken = false;  // No replica is up because one could not be woken.
   bool operator==(const Refuse&) const = default;
 };
 

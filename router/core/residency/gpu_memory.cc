@@ -55,4 +55,21 @@ bool GpuMemory::FitsNow(const ReplicaSpec& replica) const {
   });
 }
 
+bool GpuMemory::Blocks(const ReplicaSpec& replica) const {
+  return std::any_of(replica.gpus.begin(), replica.gpus.end(), [&](uint32_t gpu) {
+    bool any_holds = false;
+    for (const size_t index : replicas_[gpu]) any_holds |= fleet_.replicas()[index].presence.holds;
+    if (!any_holds) return false;
+    // Every other one may leave at some time.
+    const std::vector<GpuSpec>& gpus = fleet_.spec().gpus;
+    if (gpu >= gpus.size() || gpus[gpu].memory <= Bytes(0)) return false;
+    Bytes free = gpus[gpu].memory;
+    for (const size_t index : replicas_[gpu]) {
+      const ReplicaState& other = fleet_.replicas()[index];
+      if (other.presence.holds || !other.spec().sleep) free -= other.spec().resident;
+    }
+    return free < replica.resident;
+  });
+}
+
 }  // namespace penstock

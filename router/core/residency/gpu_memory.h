@@ -29,6 +29,8 @@ class GpuMemory {
   // True: each of its GPUs has the memory for the replica, which sleeps.
   bool FitsNow(const ReplicaSpec& replica) const;
   bool FitsLater(const ReplicaSpec& replica) const;
+  // True: the replica, which sleeps, gets no memory. Those that hold theirs, or never sleep, leave too little of a GPU.
+  bool Blocks(const ReplicaSpec& replica) const;
 
  private:
   using Takes = bool (*)(const Presence& presence);

@@ -45,6 +45,8 @@ void Resident::Fail(Presence& presence, Instant now) {
   ++counts_.failures;
   presence.trusted = false;
   presence.wanted = false;
+  const bool fell = presence.awake() || presence.residency == Residency::kFallingAsleep;
+  presence.holds = fell && failures_ >= kMostFailures;
 }
 
 void Resident::NoteLevel(Presence& presence, const ReplicaResidency& event) {
@@ -86,11 +88,13 @@ void Resident::Told(Presence& presence, const ReplicaResidency& event, Instant n
   presence.residency = event.residency;
   presence.leaving = presence.leaving && presence.awake();
   presence.wanted = presence.wanted && event.residency == Residency::kAsleep;
+  presence.blocked = presence.blocked && event.residency == Residency::kAsleep;
   presence.wake = wake().expected();
   if (event.residency == Residency::kWaking) presence.awake_at = now + wake().expected();
   if (event.failed) return Fail(presence, now);
   overdue_at_ = under_way ? now + wake().patience() : Instant::Never();
   presence.trusted = true;
+  presence.holds = false;
   trusted_at_ = Instant::Never();
   if (event.residency == Residency::kAwake) failures_ = 0;
 }
@@ -106,6 +110,7 @@ bool Resident::GiveUpAt(Presence& presence, Instant now) {
 bool Resident::TrustAgainAt(Presence& presence, Instant now) {
   if (now < trusted_at_) return false;
   trusted_at_ = Instant::Never();
+  presence.holds = false;
   return !std::exchange(presence.trusted, true);
 }
 

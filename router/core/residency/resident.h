@@ -2,8 +2,9 @@
 //
 //   awake --Sleep--> falling asleep --> asleep --Wake--> waking --> awake
 // An order ends with ReplicaResidency. One that fails, or does not end in time, is followed by a pause. Pauses double,
-// up to kMostPause. Its engine holds memory of its host from its first sleep there on. Invariant: one order at most is
-// under way; while it is, `overdue_at` is when it counts as failed. Owned by Residents. O(1).
+// up to kMostPause. One that does not fall asleep holds its memory until a pause is over. Its engine holds memory of
+// its host from its first sleep there on. Invariant: one order at most is under way; while it is, `overdue_at` is when
+// it counts as failed. Owned by Residents. O(1).
 #ifndef PENSTOCK_ROUTER_CORE_RESIDENCY_RESIDENT_H_
 #define PENSTOCK_ROUTER_CORE_RESIDENCY_RESIDENT_H_
 
@@ -22,6 +23,9 @@ class Resident {
   // Seconds of the first pause after a failure, and of the longest.
   static constexpr double kFirstPause = 2;
   static constexpr double kMostPause = 120;
+  // After so many failures in a row, the last of them a sleep, nobody waits for the memory of the replica. One alone
+  // may be that of an engine that is about to end a request.
+  static constexpr int kMostFailures = 2;
   // A replica stays awake for so many times the wake that it cost: a GPU so works at least two thirds of the time.
   static constexpr double kLeastStay = 2;
 

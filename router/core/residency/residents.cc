@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -86,6 +87,11 @@ void Residents::SettleOrders(Instant now) {
     resident->SawHealth(presence, StateOf(*resident).health);
     const bool gave_up = resident->GiveUpAt(presence, now);
     if (resident->TrustAgainAt(presence, now) || gave_up) Changed(*resident, now);
+  }
+  for (const auto& resident : residents_) {
+    Presence& presence = PresenceOf(*resident);
+    const bool blocked = presence.residency == Residency::kAsleep && memory_.Blocks(StateOf(*resident).spec());
+    if (std::exchange(presence.blocked, blocked) != blocked) Changed(*resident, now);
   }
 }
 

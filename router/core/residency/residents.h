@@ -69,6 +69,7 @@ class Residents {
   // The presence of the replica changed: the rooms that read it follow.
   void Changed(const Resident& resident, Instant now);
 
+  // And finds those that cannot get their memory.
   void SettleOrders(Instant now);
   void FindNeeds(Instant now);
   void PlanWakes(Instant now);

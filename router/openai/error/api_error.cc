@@ -30,7 +30,7 @@ std::string RefusalMessage(const Refuse& refuse, absl::string_view model) {
     case Refusal::kQueueTimeout:
       return "The request waited for the whole queue time of its class. Retry later.";
     case Refusal::kNoReplica:
-      if (refuse.unwoken) return absl::StrCat("The model `", model, "` sleeps, and its wake failed. Retry later.");
+      if (refuse.unwoken) return absl::StrCat("The model `", model, "` sleeps, and could not be woken. Retry later.");
       return absl::StrCat("No replica of the model `", model, "` is up at the moment.");
     case Refusal::kShuttingDown:
       return "The router is shutting down.";

@@ -69,6 +69,35 @@ TEST_F(CommandSleeps, AsleepIsAnEngineWhoseHangingProcessHasEnded) {
   EXPECT_FALSE(sleep_.start_runs());
 }
 
+TEST_F(CommandSleeps, AStopThatDoesNothingEndsAStartThatIsTheEngine) {
+  ASSERT_TRUE(Run(Verb::kWake, "exec sleep 1000", "false", Polls(true)).ok());
+  // It answers for as long as it runs.
+  const VerbEnd end = Run(
+      Verb::kSleep, "", "true", [this] { sleep_.OnPoll(sleep_.start_runs()); }, Duration::Milliseconds(500));
+  EXPECT_TRUE(end.ok()) << end.message;
+  EXPECT_FALSE(sleep_.start_runs());
+}
+
+TEST_F(CommandSleeps, AStartThatEndsByItselfIsNotKilled) {
+  const std::string file = ::testing::TempDir() + "ending_" + std::to_string(getpid());
+  ASSERT_TRUE(Run(Verb::kWake,
+                  "trap 'echo killed > " + file + "' TERM; until test -e " + file + "; do sleep 0.01; done", "false",
+                  Polls(true))
+                  .ok());
+  EXPECT_TRUE(Run(Verb::kSleep, "", "touch " + file, [this] { sleep_.OnPoll(sleep_.start_runs()); }).ok());
+  EXPECT_EQ(std::ifstream(file).peek(), EOF) << "it got no signal";
+  EXPECT_EQ(remove(file.c_str()), 0);
+}
+
+TEST_F(CommandSleeps, AnEngineThatIsNotTheStartStillHasToFallSilent) {
+  ASSERT_TRUE(Run(Verb::kWake, "exec sleep 1000", "false", Polls(true)).ok());
+  int polls = 0;
+  EXPECT_TRUE(Run(Verb::kSleep, "", "true", [&] {
+                if (!sleep_.start_runs()) sleep_.OnPoll(++polls < 3);
+              }).ok());
+  EXPECT_GE(polls, 3);
+}
+
 TEST_F(CommandSleeps, TheCommandsKnowTheReplica) {
   const VerbEnd end = Run(Verb::kWake, "echo \"no such replica: $PENSTOCK_REPLICA\"; exit 4", "true", nullptr);
   EXPECT_EQ(end.fault, VerbFault::kCommand);

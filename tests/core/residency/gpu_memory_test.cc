@@ -37,6 +37,20 @@ TEST_F(GpuMemoryTest, APlanCountsLeaversOutAndWantedOnesIn) {
   EXPECT_EQ(memory_.FreeLater(0), Bytes(15));
 }
 
+TEST_F(GpuMemoryTest, AReplicaIsBlockedWhereThoseThatHoldLeaveTooLittle) {
+  const ReplicaSpec& first = test_.Replica(0).spec();
+  PresenceOf(0).residency = Residency::kAsleep;
+  EXPECT_FALSE(memory_.Blocks(first));
+  PresenceOf(1).holds = true;
+  PresenceOf(2).holds = true;
+  EXPECT_FALSE(memory_.Blocks(first)) << "15 of 35 are left";
+  ReplicaSpec larger = first;
+  larger.resident = Bytes(20);
+  EXPECT_TRUE(memory_.Blocks(larger));
+  PresenceOf(2).holds = false;
+  EXPECT_FALSE(memory_.Blocks(larger)) << "the other one may leave";
+}
+
 TEST_F(GpuMemoryTest, AnOverdueSleepGivesNothingBack) {
   PresenceOf(0).residency = Residency::kFallingAsleep;
   EXPECT_EQ(memory_.FreeLater(0), Bytes(15));

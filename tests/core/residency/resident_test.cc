@@ -106,5 +106,24 @@ TEST_F(ResidentTest, ASleepThatFailsLeavesItAwake) {
   EXPECT_FALSE(presence_.trusted) << "it is not asked again at once";
 }
 
+TEST_F(ResidentTest, OneThatDoesNotFallAsleepHoldsItsMemoryUntilAPauseIsOver) {
+  double pause = Resident::kFirstPause;
+  for (int i = 1; i <= 3; ++i) {
+    resident_.OrderSleep(presence_, SleepLevel::kUnsaid, now_);
+    Told(Residency::kAwake, true, 1);
+    EXPECT_EQ(presence_.holds, i >= Resident::kMostFailures) << "one failure is no proof";
+    Wait(pause);
+    EXPECT_TRUE(resident_.TrustAgainAt(presence_, now_));
+    EXPECT_FALSE(presence_.holds) << "it is tried again";
+    pause *= 2;
+  }
+  resident_.OrderSleep(presence_, SleepLevel::kUnsaid, now_);
+  EXPECT_FALSE(presence_.holds);
+  EXPECT_TRUE(resident_.GiveUpAt(presence_, now_ + Duration::Seconds(1000)));
+  EXPECT_TRUE(presence_.holds) << "it is overdue";
+  Told(Residency::kAsleep, false, 1001);
+  EXPECT_FALSE(presence_.holds);
+}
+
 }  // namespace
 }  // namespace penstock

@@ -1,6 +1,8 @@
-// Wakes beside TTFT goals: a request waits for a wake that is longer than its goal, and a busy model waits for another.
+// Wakes beside TTFT goals, and beside replicas that do not fall asleep. A request waits for a wake that is longer than
+// its goal. A busy model waits for another.
 #include <gtest/gtest.h>
 
+#include "router/core/residency/resident.h"
 #include "tests/core/residency/sleeping_fleet.h"
 
 namespace penstock {
@@ -41,6 +43,33 @@ TEST(Wakes, ARequestWhoseGoalIsShorterThanTheWakeIsServedBehindIt) {
     EXPECT_TRUE(AllOf<Refuse>(core.RunTimers(core.now + Duration::Milliseconds(100))).empty()) << i;
   }
   EXPECT_EQ(AllOf<Forward>(core.Told(kBusy, Residency::kAwake, false, 5)).size(), 1u);
+}
+
+bool FallsAsleep(const std::vector<Action>& actions) {
+  const std::vector<Sleep> sleeps = AllOf<Sleep>(actions);
+  return sleeps.size() == 1 && sleeps[0].replica == ReplicaId(kBusy);
+}
+
+TEST(Wakes, WhereNoReplicaFallsAsleepTheRequestsOfAnotherModelAreRefused) {
+  SleepingCore core(SleepingFleet({.models = 2, .memory = 10, .ttft = Duration::Seconds(100)}), 1);
+  core.Wait(Duration::Seconds(5));
+  ASSERT_TRUE(FallsAsleep(core.ArriveFor(1, kOther)));
+  core.Told(kBusy, Residency::kAwake, true, 1);
+  const std::vector<Action> later = core.RunTimers(core.now + Duration::Seconds(Resident::kFirstPause));
+  ASSERT_TRUE(FallsAsleep(later)) << "one failure is no proof: the request waits";
+  EXPECT_TRUE(AllOf<Refuse>(later).empty());
+  std::vector<Refuse> refusals = AllOf<Refuse>(core.Told(kBusy, Residency::kAwake, true, 1));
+  for (const Refuse& refuse : AllOf<Refuse>(core.RunTimers(core.now + Duration::Milliseconds(1))))
+    refusals.push_back(refuse);
+  ASSERT_EQ(refusals.size(), 1u);
+  EXPECT_EQ(refusals[0].reason, Refusal::kNoReplica);
+  EXPECT_TRUE(refusals[0].unwoken);
+  EXPECT_EQ(AllOf<Refuse>(core.ArriveFor(2, kOther)).size(), 1u);
+  EXPECT_EQ(AllOf<Forward>(core.ArriveFor(3, kBusy)).size(), 1u) << "it serves its own model";
+  core.Finish(3, 5);
+  core.RunTimers(core.now + Duration::Seconds(2 * Resident::kFirstPause));
+  EXPECT_TRUE(FallsAsleep(core.ArriveFor(4, kOther))) << "it is tried again after a pause";
+  EXPECT_EQ(AllOf<Wake>(core.Told(kBusy, Residency::kAsleep, false, 1)).size(), 1u);
 }
 
 }  // namespace

@@ -117,6 +117,36 @@ def test_a_model_that_hangs_keeps_its_memory_until_its_process_has_ended(folder)
         os.kill(int(first.read_text()), 9)
 
 
+def test_a_stop_that_does_nothing_ends_a_start_that_is_the_engine(folder):
+    first, both, config = two_models_on_one_gpu(folder)
+    config = config.replace(f"kill $(cat {folder / (CHAT + '.pid')})", "true")
+    with Router(folder, config=config) as router:
+        assert ask(router).usage.completion_tokens == 5
+        process = int(first.read_text())
+        assert ask(router, CODE).usage.completion_tokens == 5
+        assert not both.exists() and not os.path.exists(f"/proc/{process}")
+        assert router.metrics().sum("penstock_sleeps_total", replica=CHAT, result="ok") == 1
+
+
+def test_an_engine_that_no_stop_reaches_holds_up_its_neighbour_for_two_tries(folder):
+    _, _, config = two_models_on_one_gpu(folder)
+    config = config.replace(f"kill $(cat {folder / (CHAT + '.pid')})", "true").replace("timeout: 15s", "timeout: 2s")
+    with Engine(folder, CHAT) as engine:
+        # Somebody else started the first model.
+        port = config.split("url: 'http://127.0.0.1:")[1].split("'")[0]
+        with Router(folder, config=config.replace(f"127.0.0.1:{port}'", f"127.0.0.1:{engine.port}'")) as router:
+            router.wait_for_count("penstock_replica_asleep", 1, replica=CODE)
+            for _ in range(2):
+                with pytest.raises(APIStatusError) as failed:
+                    ask(router, CODE)
+                assert failed.value.status_code == 503 and "could not be woken" in failed.value.message
+                assert int(failed.value.response.headers["retry-after"]) >= 1
+            router.wait_for_log("replica did not sleep: the engine still answers after its stop command ended")
+            assert router.metrics().sum("penstock_sleeps_total", replica=CHAT, result="unchanged") >= 2
+            assert router.metrics().sum("penstock_wakes_total", replica=CODE) == 0
+            assert ask(router).usage.completion_tokens == 5, "the first model serves"
+
+
 def test_a_model_that_is_silent_for_a_while_goes_on(folder):
     first, _, config = two_models_on_one_gpu(folder)
     with Router(folder, config=config.replace("hang_after: 2s", "hang_after: 60s")) as router:

@@ -120,7 +120,7 @@ def test_a_failed_wake_is_an_error_of_that_model_only(folder, client):
         assert failed.value.status_code == 503, failed.value
         assert failed.value.response.headers["x-penstock-reason"] == "no_replica"
         assert failed.value.response.headers["retry-after"] and failed.value.code == "service_unavailable"
-        assert "its wake failed" in failed.value.message and "127.0.0.1" not in failed.value.message
+        assert "could not be woken" in failed.value.message and "127.0.0.1" not in failed.value.message
         assert ask(client(router), CODE).usage.completion_tokens == 5
         assert router.metrics().sum("penstock_wakes_total", replica=CHAT, result="server") >= 1
         router.wait_for_log("replica did not wake: POST /wake_up: status 500")
