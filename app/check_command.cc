@@ -27,6 +27,7 @@
 #include "config/text/addresses.h"
 #include "config/values/gpu_slice.h"
 #include "config/values/in_effect.h"
+#include "router/fleet/sleep_plan.h"
 
 namespace penstock {
 
@@ -118,6 +119,8 @@ int RunCheck(const CheckOptions& options) {
     return 1;
   }
   for (const std::string& warning : Warnings(*config))
+    std::cerr << config_file << ": warning: " << Harmless(warning) << "\n";
+  for (const std::string& warning : SleepKindWarnings(*config))
     std::cerr << config_file << ": warning: " << Harmless(warning) << "\n";
   for (const std::string& warning : CertificateWarnings(*config, std::time(nullptr))) {
     std::cerr << config_file << ": warning: " << Harmless(warning) << "\n";

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/header_names.h"
+#include "config/class_warnings.h"
 #include "config/clear_text_warnings.h"
 #include "config/config.h"
 #include "config/host_memory_warnings.h"
@@ -82,47 +83,6 @@ bool HoldsNoBlock(const Config& config, const ReplicaConfig& replica) {
   if (replica.kv_tokens) return *replica.kv_tokens < block;
   const std::optional<Footprint> footprint = ReplicaFootprint(config, replica, replica.model, block);
   return replica.kv_memory && footprint && replica.kv_memory->value() < footprint->Of(block).value();
-}
-
-void WarnClass(const Config& config, const ClassConfig& each, std::vector<std::string>& warnings) {
-  if (!each.parking) return;
-  const std::string place = absl::StrCat("classes: ", each.name, ": parking has no effect ");
-  if (!each.refuse_late) warnings.push_back(place + "without refuse_late: such a class makes no room for others");
-  if (!absl::StartsWith(config.policy, "penstock")) {
-    warnings.push_back(
-        absl::StrCat(place, "with the policy ", PolicyPairOf(config.policy).decide, ", which parks no stream"));
-  }
-}
-
-// The position of a class; nullopt: the name is empty.
-std::optional<size_t> PositionOf(const Config& config, const std::string& name) {
-  for (size_t i = 0; i < config.classes.size(); ++i) {
-    if (config.classes[i].name == name) return i;
-  }
-  return std::nullopt;
-}
-
-void WarnClassBounds(const Config& config, std::vector<std::string>& warnings) {
-  size_t first = config.classes.size();  // The most urgent class that somebody may use.
-  for (const TenantConfig& tenant : config.tenants) {
-    const std::optional<size_t> most = PositionOf(config, tenant.max_class);
-    first = std::min(first, most.value_or(0));
-    const std::optional<size_t> given = PositionOf(config, tenant.service_class);
-    if (!most || !given || *given >= *most) continue;
-    warnings.push_back(absl::StrCat("tenants: ", tenant.name, ": class ", tenant.service_class,
-                                    " is above its max_class ", tenant.max_class, ", so its requests have that one"));
-  }
-  if (config.tenants.empty()) return;
-  for (size_t i = 0; i < first; ++i) {
-    const ClassConfig& each = config.classes[i];
-    const bool chosen =
-        each.is_default || std::any_of(config.models.begin(), config.models.end(),
-                                       [&](const auto& model) { return model.service_class == each.name; });
-    // A built-in class that nothing names asks for nothing.
-    if (!chosen && !each.refuse_late && !each.parking) continue;
-    warnings.push_back(
-        absl::StrCat("classes: ", each.name, ": nobody may use it: every tenant has a max_class below it"));
-  }
 }
 
 // True: both are names of one model.
@@ -249,8 +209,7 @@ std::vector<std::string> Warnings(const Config& config) {
     WarnCopies(config, gpu, users, warnings);
   }
   for (const ReplicaConfig& replica : config.replicas) WarnReplica(config, replica, warnings);
-  for (const ClassConfig& each : config.classes) WarnClass(config, each, warnings);
-  WarnClassBounds(config, warnings);
+  for (std::string& warning : ClassWarnings(config)) warnings.push_back(std::move(warning));
   const bool all_named = std::none_of(config.replicas.begin(), config.replicas.end(),
                                       [](const ReplicaConfig& replica) { return replica.model.empty(); });
   std::set<const ModelConfig*> used;

@@ -18,7 +18,22 @@ const SleepVerbs& VerbsOf(const KnownReplica& replica) {
   return EngineOf(replica.discovery ? replica.discovery->kind : EngineKind::kVllm).sleep_verbs;
 }
 
+std::string WithoutVerbs(const EngineDeclaration& engine) {
+  return absl::StrCat("engines of the kind ", engine.name, " have no request for it; give by: command, start and stop");
+}
+
 }  // namespace
+
+std::vector<std::string> SleepKindWarnings(const Config& config) {
+  std::vector<std::string> warnings;
+  for (const ReplicaConfig& replica : config.replicas) {
+    const EngineDeclaration* engine = EngineByName(replica.engine);
+    const bool alone = replica.sleep && replica.sleep->by != SleepBy::kCommand && !replica.simulated;
+    if (!alone || engine == nullptr || engine->sleep_verbs.sleep != nullptr) continue;
+    warnings.push_back(absl::StrCat("replicas: ", replica.id, ": it can never sleep: ", WithoutVerbs(*engine)));
+  }
+  return warnings;
+}
 
 std::string SleepFault(const KnownReplica& replica) {
   const ReplicaConfig& config = replica.config;
@@ -26,10 +41,7 @@ std::string SleepFault(const KnownReplica& replica) {
   if (!replica.discovery) return config.simulated ? "" : "its engine is not known yet";
   const EngineDeclaration& engine = EngineOf(replica.discovery->kind);
   const SleepVerbs& verbs = engine.sleep_verbs;
-  if (verbs.sleep == nullptr) {
-    return absl::StrCat("engines of the kind ", engine.name,
-                        " have no request for it; give by: command, start and stop");
-  }
+  if (verbs.sleep == nullptr) return WithoutVerbs(engine);
   if (verbs.has != nullptr && !verbs.has(*replica.discovery)) {
     return absl::StrCat("its engine was started without the requests for it; ", verbs.advice);
   }

@@ -17,6 +17,8 @@ namespace penstock {
 // Why a replica with `sleep` cannot sleep, for an operator; empty: it can. An engine that is not discovered yet cannot,
 // unless commands or the simulation put it to sleep.
 std::string SleepFault(const KnownReplica& replica);
+// A warning for each replica with `sleep` whose configured engine cannot sleep and has no commands, before it is met.
+std::vector<std::string> SleepKindWarnings(const Config& config);
 // Nullopt: the replica is always awake.
 std::optional<SleepSpec> SleepOf(const Config& all, const KnownReplica& replica);
 // The memory of the replica on each of its GPUs while it is awake, as far as it is known.

@@ -48,6 +48,19 @@ TEST(SleepPlan, TheFaultTellsTheOperatorWhatToDo) {
   EXPECT_THAT(FaultOf(EngineKind::kOllama, false, "max_seqs: 4"), HasSubstr("needs the key model: ollama"));
 }
 
+TEST(SleepPlan, AConfiguredEngineThatCannotSleepIsAWarning) {
+  const auto of = [](const std::string& engine, const std::string& sleep = "{}") {
+    return SleepKindWarnings(
+        Read("replicas: [{id: a, url: http://h:1, model: m, engine: " + engine + ", sleep: " + sleep + "}]\n"));
+  };
+  EXPECT_THAT(of("tgi"),
+              ::testing::ElementsAre("replicas: a: it can never sleep: engines of the kind tgi have no request "
+                                     "for it; give by: command, start and stop"));
+  EXPECT_THAT(of("tgi", "{by: command, start: up, stop: down}"), ::testing::IsEmpty());
+  EXPECT_THAT(of("vllm"), ::testing::IsEmpty());
+  EXPECT_THAT(of("auto"), ::testing::IsEmpty()) << "nobody knows yet";
+}
+
 TEST(SleepPlan, CommandsNeedNoEngineThatAnswers) {
   const Config config =
       Read("replicas: [{id: a, url: http://h:1, model: m, sleep: {wake: 9s, by: command, start: up, stop: down}}]\n");

@@ -88,6 +88,29 @@ TEST(Classes, GoalsHaveUnitsAndRanges) {
   EXPECT_THAT(FindingsOf(WithReplica("classes: {\"My Class\": {}}\n")), HasSubstr("a class name has letters"));
 }
 
+TEST(Classes, SharesThatCannotAllBeMetAreAWarning) {
+  const auto of = [](const std::string& shares) {
+    return Warnings(Parsed(WithReplica("classes: {" + shares + "}\n")));
+  };
+  EXPECT_THAT(of("standard: {share: 0.7}, background: {share: 0.3}"), IsEmpty());
+  EXPECT_THAT(of("interactive: {share: 1}"), IsEmpty()) << "none is before it";
+  EXPECT_THAT(
+      of("standard: {share: 0.7}, background: {share: 0.4}"),
+      ElementsAre("classes: the shares below the most urgent class add up to 1.1, and more than 1 cannot be met"));
+}
+
+TEST(Classes, APromotionThatComesAfterTheQueueIsAWarning) {
+  const auto of = [](const std::string& keys) {
+    return Warnings(Parsed(WithReplica("classes: {standard: {queue: 20s" + keys + "}}\n")));
+  };
+  EXPECT_THAT(of(""), IsEmpty());
+  EXPECT_THAT(of(", promote_after: 20s"), IsEmpty());
+  EXPECT_THAT(
+      of(", promote_after: 21s"),
+      ElementsAre("classes: standard: promote_after of 21s is longer than the queue of 20s: no request of it is "
+                  "promoted"));
+}
+
 TEST(Classes, OneThatNobodyMayUseIsAWarning) {
   const std::string goals = "classes: {interactive: {ttft: 1s, tpot: 50ms, queue: 5s}}\nadmin_listen: 127.0.0.1:1\n";
   const auto of = [&](const std::string& more) { return Warnings(Parsed(WithReplica(goals + more))); };

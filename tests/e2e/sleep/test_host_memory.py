@@ -131,3 +131,12 @@ def test_check_tells_of_a_queue_time_that_ends_before_the_wake(folder, wake, war
     checked = subprocess.run([BINARY, "check", str(path)], capture_output=True, text=True, timeout=30)
     said = checked.stdout + checked.stderr
     assert ("standard: queue of 10s is not longer than the wake of m" in said) == warns, said
+
+
+@pytest.mark.parametrize("engine, warns", [("vllm", False), ("tgi", True)])
+def test_check_tells_of_an_engine_that_can_never_sleep(folder, engine, warns):
+    path = folder / "penstock.yaml"
+    path.write_text("replicas: [{id: a, url: 'http://127.0.0.1:9', model: m, engine: %s, sleep: {}}]\n" % engine)
+    checked = subprocess.run([BINARY, "check", str(path)], capture_output=True, text=True, timeout=30)
+    assert ("it can never sleep: engines of the kind tgi" in checked.stdout + checked.stderr) == warns
+    assert checked.returncode == 0
