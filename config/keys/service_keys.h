@@ -153,10 +153,14 @@ inline SectionDoc DocOf(const BatchingConfig&) { return {"batching", "Requests t
 
 template <Of<BatchingConfig> Section, class Visitor>
 void VisitFields(Section& batching, Visitor& visit) {
-  visit({"embeddings",
-         "True: small embedding requests with equal parameters that wait for the same engine become one call to it. "
-         "They wait for each other for at most 4 ms, and only while the engine has such a call already."},
-        batching.embeddings, FlagForm{});
+  visit(
+      {"embeddings",
+       "True: small embedding requests with equal parameters that wait for the same engine become one call to it. "
+       "They wait for each other for at most 4 ms, and only while the engine has such a call already. Only requests on "
+       "one thread of the router meet. The engine counts the call as a whole; each client gets a part of its usage by "
+       "the estimated tokens of its inputs. The parts add up to the whole. Inputs of token ids are counted, not "
+       "estimated."},
+      batching.embeddings, FlagForm{});
 }
 
 inline SectionDoc DocOf(const PollConfig&) { return {"poll", "Observation of engines."}; }

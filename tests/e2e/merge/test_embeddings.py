@@ -26,6 +26,17 @@ def test_requests_that_wait_share_a_call_and_each_gets_its_own(router, engine):
     assert shares[5] > shares[0] > 0
 
 
+def test_usage_of_lists_of_token_ids_is_that_of_each_request(router, engine):
+    ids = [[7] * count for count in (1, 40, 3, 200, 17)]
+    before = merged(router, "merged")
+    answers = burst(router, engine, [request_for([own, own[:1]] if i % 2 else [own]) for i, own in enumerate(ids)])
+    assert merged(router, "merged") > before
+    for i, (answer, own) in enumerate(zip(answers, ids)):
+        count = len(own) + i % 2
+        assert check(answer, [own, own[:1]] if i % 2 else [own]) == count, answer.body
+        assert answer.json()["usage"]["total_tokens"] == count
+
+
 def test_an_idle_engine_gets_a_request_at_once(router, engine):
     engine.again()
     engine.hold.set()
