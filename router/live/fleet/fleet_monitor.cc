@@ -38,6 +38,7 @@ FleetMonitor::FleetMonitor(EventLoop& control, std::vector<EventLoop*> loops, co
       adapters_(control, book_, [this](std::vector<Event> events) { publisher_.Publish(std::move(events)); }) {}
 
 void FleetMonitor::Start() {
+  control_.edge().telemetry->SetFleet(book_.fleet());
   publisher_.Publish({});
   StartWatching();
 }

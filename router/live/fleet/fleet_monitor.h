@@ -44,6 +44,7 @@ class FleetMonitor {
   // The first view, to be given to every loop before they run.
   std::shared_ptr<const FleetView> FirstView() { return departures_.Note(MakeView()); }
   const FleetBook& book() const { return book_; }
+  // From now on the figures of other keepers have the names of their replicas.
   void Start();
   // Calls `published` on the control loop once the core and every loop have the new fleet.
   void Reload(const Config& config, std::function<void()> published);

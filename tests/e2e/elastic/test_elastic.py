@@ -104,6 +104,7 @@ def test_garbage_is_counted_named_and_the_last_limit_kept(folder, engines, segme
         segments["a"].store(garbage)
         wait_until(lambda: router.metrics().sum("penstock_elastic_reads_total", replica="a", result="garbage") > 2, 20, "seen")
         router.wait_for_log(f"segment {segments['a'].path} cannot be read")
+        assert router.metrics().sum("penstock_elastic_reads_total", replica="other") == 0, "each reading has a name"
         assert ask(router) == 200
         assert router.metrics().sum("penstock_pool_capacity_bytes", pool="a") == 6 * GB
         assert router.log().count("cannot be read") == 1, "logged once"
