@@ -99,7 +99,7 @@ def flow_files(folder, flow):
     stem = pathlib.Path(folder) / name.replace(" ", "-").replace(",", "")
     rows = [(i * every, "flow", prompt, output, of_class) for i in range(int(FLOWS_SECONDS / every))]
     rows += [((i + 0.5) * rare_every, "rare", rare_prompt, 50, "standard") for i in range(int(FLOWS_SECONDS / rare_every))]
-    lines = [f"{at:.4f},,{tenant},{prompt},{output},{name}" for at, tenant, prompt, output, name in sorted(rows)]
+    lines = [",".join([f"{at:.4f}", "", *map(str, rest)]) for at, *rest in sorted(rows)]
     header = "arrival_s,model,tenant,prompt_tokens,output_tokens,class"
     stem.with_suffix(".csv").write_text("\n".join([header, *lines, ""]))
     goal = f"ttft: {ttft}s" if ttft else "ttft: 8s, refuse_late: false"

@@ -28,7 +28,7 @@ class LengthCell {
   static bool InFirstBin(Tokens length);
   // A stream went from `from` to `to` tokens: it reached and survived the bins in between. False: it passed none.
   static bool PassesABin(Tokens from, Tokens to);
-  // It counts as `weight` streams, 0 to 1.
+  // The stream counts as `weight` streams, 0 to 1.
   void Advance(Tokens from, Tokens to, float weight = 1);
   // A stream ended at `length`.
   void Finish(Tokens length, float weight = 1);

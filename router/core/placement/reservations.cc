@@ -60,7 +60,7 @@ void Reservations::End(RequestState* request, Instant now) {
     pools_[share.pool.value()].request = nullptr;
   }
   std::erase_if(reservations_, [&](const Reservation& reservation) { return reservation.request == request; });
-  ended_[request->arrived.model.value()] = Ended{request->arrived.service_class, now};
+  if (Pauses(*request)) ended_[request->arrived.model.value()] = Ended{request->arrived.service_class, now};
   request->waiting.reservation.replica.reset();
   request->waiting.reservation.by_mean = request->waiting.reservation.held_back = false;
 }
@@ -89,7 +89,7 @@ bool Reservations::MayPass(const RequestState& newcomer, const ReservedPool& res
   const bool above = newcomer.arrived.service_class < request.arrived.service_class;
   const bool as_large = newcomer.Prompt().AsDouble() >= kAsLarge * request.Prompt().AsDouble();
   if (!above && !as_large) return false;
-  if (now < reserved.strict) return true;
+  if (now < reserved.strict || (above && !Pauses(request))) return true;
   const double goals = (now - reserved.strict).seconds() / fleet_.GoalsOf(newcomer).ttft.seconds();
   return above && std::fmod(goals, kTurn) >= (goals < kTurn ? kFirstPause : kLaterPause);
 }
@@ -115,9 +115,10 @@ bool Reservations::Disturbs(const RequestState& request, Instant now) const {
   if (ended && ended->service_class > request.arrived.service_class && now - ended->at < fleet_.GoalsOf(request).ttft) {
     return true;
   }
-  return std::any_of(reservations_.begin(), reservations_.end(), [&request](const Reservation& reservation) {
+  return std::any_of(reservations_.begin(), reservations_.end(), [&](const Reservation& reservation) {
     const RequestArrived& arrived = reservation.request->arrived;
-    return arrived.model == request.arrived.model && arrived.service_class > request.arrived.service_class;
+    return arrived.model == request.arrived.model && arrived.service_class > request.arrived.service_class &&
+           Pauses(*reservation.request);
   });
 }
 

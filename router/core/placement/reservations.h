@@ -4,11 +4,12 @@
 // present members. Another request joins such a pool only where the pool would hold both from that instant
 // on, with the confidence of the memory test. Before that instant the memory serves anybody, so little of it is idle.
 // A request of a higher class or of about the same size may pass until the reserved one has used its patience. After
-// that, requests of a higher class pause for a part of their goal, time and again, so that the pool drains. A request
-// that can be on time is never bound by one of its class or below that cannot. A reserved request that its tenant's
-// share holds back binds nobody: it could not take the room. Invariant: a pool is reserved for at most one request. A
-// request with a reservation waits, and every pool of its replica is reserved for it. Owned by Rooms. Against is O(1),
-// and O(horizons) once in kFresh.
+// that, requests of a higher class pause for a part of their goal, time and again, so that the pool drains. They do so
+// for one with a deadline only: any number of others may wait, and each would cost the higher class some requests. A
+// request that can be on time is never bound by one of its class or below that cannot. A reserved request that its
+// tenant's share holds back binds nobody: it could not take the room. Invariant: a pool is reserved for at most one
+// request. A request with a reservation waits, and every pool of its replica is reserved for it. Owned by Rooms.
+// Against is O(1), and O(horizons) once in kFresh.
 #ifndef PENSTOCK_ROUTER_CORE_PLACEMENT_RESERVATIONS_H_
 #define PENSTOCK_ROUTER_CORE_PLACEMENT_RESERVATIONS_H_
 
@@ -46,8 +47,8 @@ class Reservations {
   GrowthVector GrowthFrom(Instant at, const RequestState& request, const ReplicaState& replica, const PoolShare& share,
                           Instant now) const;
 
-  // True: a request of a lower class has a reservation, or had one within a TTFT goal of this request. Waits of its
-  // class say nothing about the rate of the servers then.
+  // True: this one may pause for a reserved request of a lower class, or could within one of its TTFT goals. Waits of
+  // its class say nothing about the rate of the servers then.
   bool Disturbs(const RequestState& request, Instant now) const;
   // Puts the model's requests with a reservation into `out`, the oldest reservation first.
   void Of(ModelId model, std::vector<RequestState*>& out) const;
@@ -71,6 +72,8 @@ class Reservations {
   };
 
   const Reservation& OfRequest(const RequestState& request) const;
+  // Classes above pause for the reserved request.
+  bool Pauses(const RequestState& reserved) const { return fleet_.GoalsOf(reserved).refuse_late; }
   // The newcomer is not bound by the reserved request.
   bool MayPass(const RequestState& newcomer, const ReservedPool& reserved, Instant now) const;
 
@@ -82,7 +85,7 @@ class Reservations {
   const FleetState& fleet_;
   const Forecasts& forecasts_;
   const size_t most_;
-  std::vector<std::optional<Ended>> ended_;  // The last reservation of each model that ended.
+  std::vector<std::optional<Ended>> ended_;  // The last reservation of each model for which classes above paused.
   std::vector<Reservation> reservations_;    // The oldest first.
   std::vector<ReservedPool> pools_;          // One entry per pool.
 };

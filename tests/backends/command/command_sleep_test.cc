@@ -71,7 +71,7 @@ TEST_F(CommandSleeps, AsleepIsAnEngineWhoseHangingProcessHasEnded) {
 
 TEST_F(CommandSleeps, AStopThatDoesNothingEndsAStartThatIsTheEngine) {
   ASSERT_TRUE(Run(Verb::kWake, "exec sleep 1000", "false", Polls(true)).ok());
-  // It answers for as long as it runs.
+  // The engine answers for as long as it runs.
   const VerbEnd end = Run(
       Verb::kSleep, "", "true", [this] { sleep_.OnPoll(sleep_.start_runs()); }, Duration::Milliseconds(500));
   EXPECT_TRUE(end.ok()) << end.message;

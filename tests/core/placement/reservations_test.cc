@@ -81,6 +81,21 @@ TEST_F(ReservationsTest, OnceItsPatienceEndedAHigherClassIsBoundForHalfOfItsGoal
   EXPECT_TRUE(Fits(above)) << "its goal is a second";
 }
 
+TEST_F(ReservationsTest, AHigherClassNeverPausesForOneWithoutADeadline) {
+  FleetOptions options = PoolOf(1000);
+  options.enforce_goals = false;
+  test_.Configure(MakeFleet(options));
+  test_.Decoding(100, 100);
+  RequestState* reserved = Reserved(1, 700, 0, Duration::Seconds(2));
+  test_.Wait(Duration::Seconds(2));
+  const RequestState* above = Newcomer(2, 300, 10, ClassId(0));
+  EXPECT_TRUE(Fits(above));
+  EXPECT_FALSE(Fits(Newcomer(3, 300, 10))) << "one of its class is bound";
+  EXPECT_FALSE(reservations().Disturbs(*above, test_.now));
+  reservations().End(reserved, test_.now);
+  EXPECT_FALSE(reservations().Disturbs(*above, test_.now));
+}
+
 TEST_F(ReservationsTest, OneOfAboutItsSizeMayPassUntilItsPatienceEnds) {
   test_.Decoding(100, 200);
   Reserved(1, 700, 0, Duration::Seconds(2));
