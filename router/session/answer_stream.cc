@@ -88,8 +88,8 @@ void AnswerStream::Pass(Instant now) {
                                      per_step);
   }
   const bool fixed = state_.answer.other_text || !state_.answer.text.whole();
-  // A client that gathers the answer can get it from the start.
-  if (fixed && !state_.facts().stream_inside) admission_.ticket().FixAnswer();
+  // A line of a batch can run again from its start.
+  if (fixed && state_.request.inside == nullptr) admission_.ticket().FixAnswer();
   // The engine's work is done; the body may end later.
   if (result_ == StreamRelay::Result::kDone && state_.facts().stream) admission_.Close(Outcome::kFinished);
   undelivered_ = !relay_.pieces().empty();
@@ -159,7 +159,7 @@ std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended)
   }
   over_ = over_ || *ended;
   if (over_) return std::nullopt;
-  if (client_.gone() || !client_.unfit().empty()) return ClientTakesNoMore(client_);
+  if (client_.gone() || !client_.unfit().empty()) return delivery_.ClientEnd();
   const bool broken = result_ != Result::kGoOn && result_ != Result::kDone;
   over_ = broken && finished;
   if (over_) return std::nullopt;
@@ -200,7 +200,7 @@ asio::awaitable<AttemptEnd> AnswerStream::Finish() {
   if (writer_ && !relay_.done()) {
     relay_.Feed(writer_->Finish(), Now());
     const bool alive = co_await SendRest();
-    if (!alive) co_return ClientTakesNoMore(client_);
+    if (!alive) co_return delivery_.ClientEnd();
   }
   if (!relay_.finished()) {
     const bool garbage = UnfinishedBytes() > 0;
@@ -212,13 +212,13 @@ asio::awaitable<AttemptEnd> AnswerStream::Finish() {
   if (!relay_.done() && state_.request.endpoint != Endpoint::kResponses) {
     relay_.Flush();
     const bool flushed = co_await SendRest();
-    if (!flushed) co_return ClientTakesNoMore(client_);
+    if (!flushed) co_return delivery_.ClientEnd();
     alive = co_await delivery_.CloseStream(/*finish_reason=*/"");
   } else {
     alive = co_await client_.End();
   }
   if (alive && delivery_.cut_short()) co_return EndedBy(AttemptEnd::Kind::kCut);
-  co_return alive ? EndedBy(AttemptEnd::Kind::kFinished) : ClientTakesNoMore(client_);
+  co_return alive ? EndedBy(AttemptEnd::Kind::kFinished) : delivery_.ClientEnd();
 }
 
 asio::awaitable<AttemptEnd> AnswerStream::SendAssembled() {
@@ -248,7 +248,7 @@ asio::awaitable<AttemptEnd> AnswerStream::SendAssembled() {
     alive = co_await SendPart(client_, piece);
   }
   if (alive && in_parts) alive = co_await client_.End();
-  if (!alive) co_return ClientTakesNoMore(client_);
+  if (!alive) co_return delivery_.ClientEnd();
   delivery_.OnWhole(state_.answer.output().value());
   co_return AttemptEnd();
 }

@@ -258,7 +258,7 @@ asio::awaitable<AttemptEnd> Attempt::ReadStream() {
       co_await stream.ReadLongEvent();
       if (stream.undelivered()) alive = co_await stream.Deliver();
     }
-    if (!alive) co_return ClientTakesNoMore(state_.client());
+    if (!alive) co_return delivery_.ClientEnd();
     if (auto end = stream.Judge(ended)) co_return *std::move(end);
     if (stream.over()) break;
   }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "router/openai/error/rate_limits.h"
 #include "router/session/rules/receipt.h"
+#include "router/session/state/exchange_ends.h"
 
 namespace penstock {
 namespace asio = boost::asio;
@@ -32,7 +33,12 @@ void Delivery::Begin() {
   const ClassConfig& goals = state_.fleet->config().classes[state_.prepared.service_class.position];
   active_ = ActiveTokenCounter(state_.arrival, goals.ttft, goals.tpot);
   const RequestFacts& facts = state_.facts();
-  if (facts.stream && goals.even_delivery) {
+  // The client of a batch's line gathers by itself.
+  if (facts.stream_inside && state_.request.inside == nullptr) {
+    gathered_ = std::make_unique<GatheringClient>(
+        state_, state_.client(), [this] { return Headers(); }, [this] { OnWhole(state_.answer.output().value()); });
+    state_.receiver = &*gathered_;
+  } else if (facts.stream && goals.even_delivery) {
     paced_ = std::make_unique<PacedClient>(state_, state_.client(), Pace{state_.arrival, goals.ttft, goals.tpot},
                                            [this](int64_t tokens, Instant now) { OnReached(tokens, now); });
     state_.receiver = &*paced_;
@@ -65,6 +71,7 @@ std::string Delivery::Receipt() const {
 void Delivery::OnPiece(int64_t tokens, Instant now) {
   keep_alive_.Arm(state_.limits->keepalive_after.value_or(kUsualQuiet), now);
   state_.answer.delivered += tokens;
+  if (gathered_) return;
   if (tokens > 0 && (!paced_ || paced_->passed())) OnReached(tokens, now);
 }
 
@@ -98,9 +105,15 @@ asio::awaitable<bool> Delivery::CloseStream(absl::string_view finish_reason) {
   co_return co_await state_.client().End();
 }
 
+AttemptEnd Delivery::ClientEnd() const {
+  std::optional<AttemptEnd> end = gathered_ ? gathered_->Failure() : std::nullopt;
+  return end ? *std::move(end) : ClientTakesNoMore(state_.client());
+}
+
 void Delivery::AwaitResume() {
   const bool keep = state_.any_answer;
   state_.answer.Restart(/*keep_delivered=*/keep, /*trimmed=*/state_.request.endpoint != Endpoint::kCompletions);
+  if (!keep && resume_due_) OnResume(ResumeResult::kEngine);
   resume_due_ = resume_due_ || keep;
 }
 

@@ -13,7 +13,9 @@
 #include "router/labels/labels.h"
 #include "router/live/deadlines.h"
 #include "router/openai/request/header_rules.h"
+#include "router/session/gathered/gathering_client.h"
 #include "router/session/paced_client.h"
+#include "router/session/rules/attempt_end.h"
 #include "router/session/state/session_state.h"
 
 namespace penstock {
@@ -54,7 +56,9 @@ class Delivery {
   // The request ended. The usage counts tokens that came several in one event.
   void OnEnd(bool ended_well);
 
-  // Ends a stream in the engine's stead, with `finish_reason` unless empty. False: the client is gone.
+  // The end of an attempt whose client takes no more.
+  AttemptEnd ClientEnd() const;
+  // Ends a stream in the engine's stead, with `finish_reason` unless empty. False: the client takes no more.
   boost::asio::awaitable<bool> CloseStream(absl::string_view finish_reason);
 
   // The client waits for its answer to go on.
@@ -82,7 +86,8 @@ class Delivery {
   SessionState& state_;
   CoarseDeadline keep_alive_;
   ActiveTokenCounter active_;
-  std::unique_ptr<PacedClient> paced_;  // Set for a stream whose class wants an even delivery.
+  std::unique_ptr<PacedClient> paced_;         // Set for a stream whose class wants an even delivery.
+  std::unique_ptr<GatheringClient> gathered_;  // Set for a client that wants its answer whole.
   std::optional<Instant> first_token_at_;
   Instant last_token_at_;
   bool resume_due_ = false;

@@ -121,6 +121,9 @@ asio::awaitable<void> Ending::CloseAnswer() {
   state_.answer.finish_reason = "length";
   admission_.Close(Outcome::kFinished);
   const bool alive = co_await delivery_.CloseStream("length");
+  if (!alive && !state_.client().gone()) {
+    co_return co_await Failed(delivery_.ClientEnd(), {NextStep::Kind::kFail, std::nullopt, std::nullopt});
+  }
   if (!alive) co_return;
   if (delivery_.cut_short()) co_return co_await ShutDown();
   delivery_.OnEnd(/*ended_well=*/true);

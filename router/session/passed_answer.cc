@@ -86,7 +86,9 @@ asio::awaitable<AttemptEnd> Attempt::ReadAnswer() {
                       absl::StartsWithIgnoreCase(reply_.content_type, "application/octet-stream");
   if (octets || PassesAnswer(state_.request.endpoint)) return Pass();
   if (plan_.stream && reply_.event_stream) return ReadStream();
-  return !plan_.stream || plan_.reassemble ? ReadWhole() : ReadNoStream();
+  // A gathered answer may come whole, unless it goes on from an earlier part.
+  const bool whole = state_.facts().stream_inside && state_.answer.carried == 0;
+  return !plan_.stream || plan_.reassemble || whole ? ReadWhole() : ReadNoStream();
 }
 
 asio::awaitable<AttemptEnd> Attempt::Switch() {

@@ -35,6 +35,7 @@ Session::Session(EventLoop& loop, Client& client, SessionRequest request)
     : state_(loop, client, std::move(request)),
       wake_(loop.io()),
       delivery_(state_),
+      fresh_(state_),
       record_(state_, delivery_),
       admission_(state_),
       ending_(state_, admission_, delivery_, record_),
@@ -178,10 +179,6 @@ void Session::BeginAttempt(const Forward& forward) {
   attempt_.emplace(state_, admission_, delivery_);
 }
 
-bool Session::MustBeginAnew() const {
-  return state_.facts().stream_inside && (state_.answer.other_text || !state_.answer.text.whole());
-}
-
 AnswerProgress Session::ProgressNow() const {
   AnswerProgress progress;
   progress.any_answer = state_.any_answer;
@@ -193,7 +190,7 @@ AnswerProgress Session::ProgressNow() const {
   progress.text_whole = state_.answer.text.whole();
   progress.exhausted = state_.ledger.exhausted();
   progress.deadline = state_.answer_deadline;
-  if (MustBeginAnew()) {
+  if (fresh_.due()) {
     progress.any_answer = progress.resume_due = progress.other_text = false;
     progress.delivered = 0;
   }
@@ -228,14 +225,17 @@ NextStep Session::Judge(const AttemptEnd& end) {
                               blame == Blame::kUnreached ? EngineNews::kConnectFailed : EngineNews::kBrokenAnswer);
   }
   state_.ledger.OnEnd(end, state_.replica(), state_.answer.delivered);
-  return After(end, state_.request.endpoint, state_.facts(), ProgressNow(), Now());
+  const NextStep step = After(end, state_.request.endpoint, state_.facts(), ProgressNow(), Now());
+  if (!fresh_.Saves(end, step)) return step;
+  admission_.ticket().FixAnswer();
+  return {NextStep::Kind::kPlaceAgain, std::nullopt, std::nullopt};
 }
 
 // The client keeps the tokens that it has; the rest is generated again, or the answer continued from there.
 void Session::PlaceAgain(AttemptEnd end) {
   ending_.Remember(std::move(end.error));
   admission_.ticket().LeaveBoard();
-  if (MustBeginAnew()) {
+  if (fresh_.due()) {
     state_.any_answer = false;
     state_.client().Forget();
   }

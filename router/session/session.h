@@ -18,6 +18,7 @@
 #include "router/session/delivery.h"
 #include "router/session/ending.h"
 #include "router/session/free_choice.h"
+#include "router/session/gathered/fresh_start.h"
 #include "router/session/rules/resume_rules.h"
 #include "router/session/session_record.h"
 #include "router/session/state/session_state.h"
@@ -55,8 +56,6 @@ class Session final : private TicketHolder {
   NextStep Judge(const AttemptEnd& end);
   void PlaceAgain(AttemptEnd end);
   AnswerProgress ProgressNow() const;
-  // The client gathers the answer, and no prompt can go on from the part that it has: it begins anew.
-  bool MustBeginAnew() const;
   // True: an abort would end the answer, or the whole answer would come too late for its time limit.
   bool MustGoOn(AbortReason reason) const;
 
@@ -70,6 +69,7 @@ class Session final : private TicketHolder {
   SessionState state_;
   Signal wake_;
   Delivery delivery_;
+  FreshStart fresh_;
   SessionRecord record_;
   Admission admission_;
   Ending ending_;

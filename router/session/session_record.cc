@@ -91,7 +91,7 @@ void SessionRecord::End(RequestOutcome outcome, absl::string_view reason) {
   record.outcome = outcome;
   record.reason = std::string(reason);
   record.status = state_.client().status() != 0 ? state_.client().status() : RowOf(ErrorName::kClientGone).status;
-  record.streamed = state_.facts().stream;
+  record.streamed = state_.facts().stream && !state_.facts().stream_inside;
   record.prompt_estimate = state_.estimate.tokens;
   record.output = state_.answer.output();
   if (state_.answer.usage) {

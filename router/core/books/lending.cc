@@ -30,7 +30,8 @@ double Lending::DutyOf(const RequestState& request, const ReplicaState& replica,
   const RequestArrived& arrived = request.arrived;
   const ClassSpec& goals = fleet_.GoalsOf(request);
   const bool may = !closed_ && goals.parking && goals.refuse_late && arrived.regenerable && arrived.continues &&
-                   arrived.observed && !arrived.embedding && arrived.sequences == 1 && request.parkings < kMostParkings;
+                   arrived.observed && !arrived.whole && !arrived.embedding && arrived.sequences == 1 &&
+                   request.parkings < kMostParkings;
   if (!may || OverflowsFatally(replica)) return 1;
   const double duty = 1 / std::max(1e-9, pace * goals.tpot.seconds());
   return duty < kMostDuty ? duty : 1;

@@ -37,6 +37,7 @@ struct RequestArrived {
   bool observed = true;           // False: the engine answers in one piece, progress is forecast from the step rate.
   bool regenerable = true;        // May be aborted and placed again without the client seeing it.
   bool continues = true;          // It then goes on from the tokens that the client has, instead of from the start.
+  bool whole = false;             // Its client gets the answer in one piece, also where its tokens are observed.
   bool divisible = true;          // Its prompt may be computed by another engine than its answer.
   Bytes body{0};                  // Held while it waits.
   std::optional<ReplicaId> home;  // It goes on from what this replica keeps: no other can take it.

@@ -12,7 +12,7 @@ namespace penstock {
 template <class Archive>
 void Fields(Archive& archive, RequestArrived& e) {
   archive(e.request, e.model, e.service_class, e.tenant, e.prompt, e.prompt_sigma, e.max_output, e.sequences,
-          e.embedding, e.observed, e.regenerable, e.continues, e.divisible, e.body, e.home, e.shape, e.session,
+          e.embedding, e.observed, e.regenerable, e.continues, e.whole, e.divisible, e.body, e.home, e.shape, e.session,
           e.prefix, e.storage);
 }
 template <class Archive>

@@ -106,7 +106,7 @@ Written LineClient::Part(absl::string_view bytes) {
 Written LineClient::Events(const HeaderList&, const std::vector<absl::string_view>& pieces) {
   status_ = http_status::kOk;
   if (gone() || !unfit_.empty()) return Written::kGone;
-  if (!stream_) stream_ = std::make_unique<LineStream>(endpoint_);
+  if (!stream_) stream_ = std::make_unique<GatheredStream>(endpoint_);
   const absl::Status taken = stream_->Take(pieces);
   return Judge(taken);
 }

@@ -21,10 +21,10 @@
 #include "absl/strings/string_view.h"
 #include "backends/dialect/endpoint.h"
 #include "base/units.h"
-#include "router/jobs/run/line_stream.h"
 #include "router/jobs/schedule/line_rules.h"
 #include "router/live/event_loop.h"
 #include "router/session/client/client.h"
+#include "router/session/gathered/gathered_stream.h"
 #include "router/session/state/answer_memory.h"
 #include "router/session/state/text_parts.h"
 
@@ -82,7 +82,7 @@ class LineClient final : public Client {
   bool ended_ = false;
   bool left_ = false;
   bool given_up_ = false;  // error_ tells why.
-  std::unique_ptr<LineStream> stream_;
+  std::unique_ptr<GatheredStream> stream_;
   std::string unfit_;
   std::optional<ApiError> error_;
   std::function<void()> on_gone_;

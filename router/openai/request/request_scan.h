@@ -34,7 +34,7 @@ struct RequestFacts {
   std::string model;
   bool stream = false;
   bool asks_usage = false;  // stream_options.include_usage
-  // The client is the router and gathers the answer: `stream` and `asks_usage` are set although the body has neither.
+  // The router gathers the stream of the engine: `stream` and `asks_usage` are set although the body has neither.
   bool stream_inside = false;
   GivenLimits limits;
   GivenLimits null_limits;  // Those that stand there as null: they do not count.

@@ -103,15 +103,27 @@ bool ContinuesByPrompt(Endpoint endpoint, const ModelAccess* model) {
   return endpoint == Endpoint::kCompletions || (model != nullptr && model->continues.Has(endpoint));
 }
 
-std::optional<ApiError> PrepareInside(Endpoint endpoint, const FleetView& fleet, PreparedRequest& prepared) {
+// The router asks for a stream, where it could continue a cut answer, and gathers it.
+void StreamInside(Endpoint endpoint, const FleetView& fleet, PreparedRequest& prepared) {
   RequestFacts& facts = prepared.facts;
-  if (facts.stream) {
-    return MakeError(ErrorName::kUnsupportedField, "`stream` is not supported in a batch; leave it out.", "stream");
-  }
   facts.stream_inside = facts.Continuable(endpoint) && facts.Reassemblable(endpoint) &&
                         ContinuesByPrompt(endpoint, fleet.AccessOf(prepared.model));
   facts.stream = facts.asks_usage = facts.stream_inside;
+}
+
+std::optional<ApiError> PrepareInside(Endpoint endpoint, const FleetView& fleet, PreparedRequest& prepared) {
+  if (prepared.facts.stream) {
+    return MakeError(ErrorName::kUnsupportedField, "`stream` is not supported in a batch; leave it out.", "stream");
+  }
+  StreamInside(endpoint, fleet, prepared);
   return std::nullopt;
+}
+
+// A running request of an evictable class can make room where its answer is a stream that can be continued.
+void GatherEvictable(Endpoint endpoint, const FleetView& fleet, PreparedRequest& prepared) {
+  RequestFacts& facts = prepared.facts;
+  const bool evictable = fleet.config().classes[prepared.service_class.position].evictable;
+  if (evictable && !facts.stream) StreamInside(endpoint, fleet, prepared);
 }
 
 }  // namespace
@@ -166,7 +178,9 @@ std::optional<ApiError> CheckBody(const SessionRequest& request, const FleetView
   if (std::optional<ApiError> limit = CheckLimits(request.endpoint, prepared, fleet)) return limit;
   prepared.facts.max_output = LimitOf(request.endpoint, prepared, fleet);
   if (std::optional<ApiError> stored = CheckContinuation(request, fleet, prepared)) return stored;
-  return request.inside != nullptr ? PrepareInside(request.endpoint, fleet, prepared) : std::nullopt;
+  if (request.inside != nullptr) return PrepareInside(request.endpoint, fleet, prepared);
+  GatherEvictable(request.endpoint, fleet, prepared);
+  return std::nullopt;
 }
 
 std::optional<ApiError> CheckStoredRequest(const SessionRequest& request, const FleetView& fleet,
@@ -206,6 +220,7 @@ RequestArrived ArrivalOf(const SessionRequest& request, const PreparedRequest& p
   arrived.observed = facts.stream || (all_stream && facts.Reassemblable(request.endpoint));
   arrived.regenerable = !facts.has_effects && (!facts.stream || facts.Continuable(request.endpoint));
   arrived.continues = facts.stream && ContinuesByPrompt(request.endpoint, model) && facts.Continuable(request.endpoint);
+  arrived.whole = !facts.stream || facts.stream_inside;
   if (facts.prompt_is_text && facts.prompt_at) {
     arrived.prefix = PrefixOf(request.body, facts, fleet.book.fleet().models[prepared.model.value()].name);
   }

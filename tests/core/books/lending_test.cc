@@ -55,6 +55,9 @@ TEST_F(LendingTest, AStreamThatItsClientWouldSeeStopIsNotParked) {
   request->arrived.observed = false;
   EXPECT_FALSE(MayPark(*request));
   request->arrived.observed = true;
+  request->arrived.whole = true;
+  EXPECT_FALSE(MayPark(*request)) << "its client waits for the end";
+  request->arrived.whole = false;
   request->arrived.sequences = 2;
   EXPECT_FALSE(MayPark(*request));
   request->arrived.sequences = 1;

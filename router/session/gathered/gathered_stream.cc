@@ -1,4 +1,4 @@
-#include "router/jobs/run/line_stream.h"
+#include "router/session/gathered/gathered_stream.h"
 
 #include <string>
 #include <tuple>
@@ -7,7 +7,7 @@
 #include "base/json_pieces.h"
 #include "router/live/aside/run_aside.h"
 
-namespace penstock::jobs {
+namespace penstock {
 namespace asio = boost::asio;
 
 namespace {
@@ -27,12 +27,12 @@ absl::StatusOr<TextParts> AnswerOf(StreamAssembler& assembler) {
 
 }  // namespace
 
-absl::Status LineStream::Take(const std::vector<absl::string_view>& pieces) {
+absl::Status GatheredStream::Take(const std::vector<absl::string_view>& pieces) {
   for (const absl::string_view piece : pieces) splitter_.Feed(piece);
   return TakeEvents();
 }
 
-absl::Status LineStream::TakeEvents() {
+absl::Status GatheredStream::TakeEvents() {
   while (const auto event = splitter_.Next()) {
     if (event->comment) continue;
     if (event->data.size() > SseSplitter::kLong) {
@@ -44,7 +44,7 @@ absl::Status LineStream::TakeEvents() {
   return absl::OkStatus();
 }
 
-asio::awaitable<absl::Status> LineStream::TakeLong(asio::io_context& loop) {
+asio::awaitable<absl::Status> GatheredStream::TakeLong(asio::io_context& loop) {
   const absl::string_view data = std::exchange(long_, std::nullopt)->data;
   const size_t size = data.size();
   auto work = [assembler = std::move(assembler_), memory = splitter_.Lend(), data]() mutable {
@@ -58,7 +58,7 @@ asio::awaitable<absl::Status> LineStream::TakeLong(asio::io_context& loop) {
   co_return TakeEvents();
 }
 
-asio::awaitable<absl::StatusOr<TextParts>> LineStream::Finish(asio::io_context& loop) {
+asio::awaitable<absl::StatusOr<TextParts>> GatheredStream::Finish(asio::io_context& loop) {
   const size_t size = assembler_->bytes();
   if (size < kWorthRunningAside) co_return AnswerOf(*assembler_);
   auto work = [assembler = std::move(assembler_)] { return AnswerOf(*assembler); };
@@ -66,4 +66,4 @@ asio::awaitable<absl::StatusOr<TextParts>> LineStream::Finish(asio::io_context& 
   co_return answer;
 }
 
-}  // namespace penstock::jobs
+}  // namespace penstock

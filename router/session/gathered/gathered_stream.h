@@ -1,8 +1,8 @@
-// The stream of one line on its way to a whole answer.
+// A stream on its way to a whole answer.
 //
 // An event that is too long for the turn of a loop is read on the thread beside it. Belongs to the loop of its session.
-#ifndef PENSTOCK_ROUTER_JOBS_RUN_LINE_STREAM_H_
-#define PENSTOCK_ROUTER_JOBS_RUN_LINE_STREAM_H_
+#ifndef PENSTOCK_ROUTER_SESSION_GATHERED_GATHERED_STREAM_H_
+#define PENSTOCK_ROUTER_SESSION_GATHERED_GATHERED_STREAM_H_
 
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
@@ -20,11 +20,11 @@
 #include "backends/dialect/sse_splitter.h"
 #include "router/session/state/text_parts.h"
 
-namespace penstock::jobs {
+namespace penstock {
 
-class LineStream {
+class GatheredStream {
  public:
-  explicit LineStream(Endpoint endpoint) : assembler_(std::make_unique<StreamAssembler>(endpoint)) {}
+  explicit GatheredStream(Endpoint endpoint) : assembler_(std::make_unique<StreamAssembler>(endpoint)) {}
 
   // Takes the next events, up to a long one. An error: the stream makes no answer, and nothing else may be called.
   absl::Status Take(const std::vector<absl::string_view>& pieces);
@@ -52,6 +52,6 @@ class LineStream {
   std::optional<SseSplitter::Event> long_;  // The next event, where it is long.
 };
 
-}  // namespace penstock::jobs
+}  // namespace penstock
 
-#endif  // PENSTOCK_ROUTER_JOBS_RUN_LINE_STREAM_H_
+#endif  // PENSTOCK_ROUTER_SESSION_GATHERED_GATHERED_STREAM_H_
