@@ -57,7 +57,11 @@ size_t AnswerStream::LongestEvent() const { return LongestAtOnce(state_.limits->
 
 Duration AnswerStream::NextWait() {
   if (relay_.done()) return wait_ = kEndOfBody;
-  if (relay_.any_event()) return wait_ = state_.Left(state_.limits->gap_timeout);
+  const LimitsConfig& limits = *state_.limits;
+  // A client that waits for a whole answer waits through a pause of its engine, too.
+  const bool patient = state_.facts().stream_inside && state_.request.inside == nullptr;
+  const Duration gap = patient ? std::max(limits.gap_timeout, limits.first_byte_timeout) : limits.gap_timeout;
+  if (relay_.any_event()) return wait_ = state_.Left(gap);
   // Comments are no answer.
   return wait_ = std::max(Duration(), state_.Left(first_event_due_ - Now()));
 }
@@ -91,7 +95,8 @@ void AnswerStream::Pass(Instant now) {
   // A line of a batch can run again from its start.
   if (fixed && state_.request.inside == nullptr) admission_.ticket().FixAnswer();
   // The engine's work is done; the body may end later.
-  if (result_ == StreamRelay::Result::kDone && state_.facts().stream) admission_.Close(Outcome::kFinished);
+  const bool done = result_ == StreamRelay::Result::kDone && state_.facts().stream;
+  if (done && !LacksFinish()) admission_.Close(Outcome::kFinished);
   undelivered_ = !relay_.pieces().empty();
   begun_ = false;
   if (undelivered_ && !delivery_.resume_due()) {
@@ -165,7 +170,8 @@ std::optional<AttemptEnd> AnswerStream::Judge(const absl::StatusOr<bool>& ended)
   if (over_) return std::nullopt;
   if (no_room_ && !finished) return NoRoomForAnswer(state_);
   if (result_ == Result::kError) {
-    return SaidByEngine(state_, relay_.error(), /*in_stream=*/true, delivery_.resume_due());
+    const bool in_stream = relay_.any_event() || !state_.facts().stream_inside;
+    return SaidByEngine(state_, relay_.error(), in_stream, delivery_.resume_due());
   }
   if (result_ == Result::kTooLong) {
     return AnswerTooLong("The engine's answer is longer than limits.max_answer, or an event of it than 8 MiB.");
@@ -196,6 +202,8 @@ asio::awaitable<bool> AnswerStream::SendRest() {
   co_return true;
 }
 
+bool AnswerStream::LacksFinish() const { return state_.facts().stream_inside && state_.answer.finish_reason.empty(); }
+
 asio::awaitable<AttemptEnd> AnswerStream::Finish() {
   if (writer_ && !relay_.done()) {
     relay_.Feed(writer_->Finish(), Now());
@@ -207,12 +215,21 @@ asio::awaitable<AttemptEnd> AnswerStream::Finish() {
     co_return EngineFailed(garbage ? EngineErrorKind::kGarbage : EngineErrorKind::kClosed,
                            "The engine's stream ended too early.");
   }
+  if (LacksFinish()) {
+    AttemptEnd end = EngineFailed(EngineErrorKind::kGarbage, "The engine's stream ended without a finish reason.");
+    end.orderly = true;
+    co_return end;
+  }
   admission_.Close(Outcome::kFinished);
   bool alive = false;
-  if (!relay_.done() && state_.request.endpoint != Endpoint::kResponses) {
-    relay_.Flush();
-    const bool flushed = co_await SendRest();
-    if (!flushed) co_return delivery_.ClientEnd();
+  // A whole answer tells its usage, also where the engine's stream does not.
+  const bool lacks_usage = state_.facts().stream_inside && !state_.answer.usage;
+  if ((!relay_.done() || lacks_usage) && state_.request.endpoint != Endpoint::kResponses) {
+    if (!relay_.done()) {
+      relay_.Flush();
+      const bool flushed = co_await SendRest();
+      if (!flushed) co_return delivery_.ClientEnd();
+    }
     alive = co_await delivery_.CloseStream(/*finish_reason=*/"");
   } else {
     alive = co_await client_.End();

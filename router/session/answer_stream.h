@@ -68,6 +68,8 @@ class AnswerStream {
   bool Unreadable() const { return writer_ && writer_->unreadable(); }
   // Sends the pieces of the relay, if there are any. False: the client is gone.
   boost::asio::awaitable<bool> SendRest();
+  // The client wants a whole answer, and this one has no finish reason.
+  bool LacksFinish() const;
   // Counts the bytes that wait for an end or for the client. False: there is no room for them.
   bool HoldBytes();
 

@@ -220,8 +220,10 @@ asio::awaitable<AttemptEnd> Attempt::ReadNoStream() {
   if (penstock::ReadAnswer(state_.request.endpoint, body->bytes).error) {
     co_return SaidByEngine(state_, ErrorInAnswer(body->bytes), /*in_stream=*/false, delivery_.resume_due());
   }
-  co_return EngineFailed(EngineErrorKind::kGarbage,
-                         "The engine answered a streaming request with something that is no event stream.");
+  AttemptEnd end = EngineFailed(EngineErrorKind::kGarbage,
+                                "The engine answered a streaming request with something that is no event stream.");
+  end.orderly = true;
+  co_return end;
 }
 
 asio::awaitable<AttemptEnd> Attempt::ReadWhole() {

@@ -135,7 +135,9 @@ asio::awaitable<void> Ending::Failed(AttemptEnd end, NextStep step) {
   if (end.denied && state_.request.endpoint == Endpoint::kCountTokens) co_return co_await Estimated();
   // The engine's own error says more than that nobody else takes the request.
   if (!rejected && !end.engine_at_fault && end.hopeless && earlier_error_) end.error = std::move(earlier_error_);
-  if (step.bar) end.error = std::make_unique<ApiError>(ErrorOf(end, *step.bar, state_.any_answer));
+  // The client of a gathered answer has nothing that could be continued.
+  const bool begun = state_.any_answer && !state_.facts().stream_inside;
+  if (step.bar) end.error = std::make_unique<ApiError>(ErrorOf(end, *step.bar, begun));
   if (MustNotBeRetried(end, step, state_.facts())) {
     end.error->never_retry = true;
     end.error->retry_after.reset();

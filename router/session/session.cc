@@ -11,6 +11,7 @@
 #include "router/live/loop_turn.h"
 #include "router/openai/passed/body_scan.h"
 #include "router/session/client/attended.h"
+#include "router/session/state/answer_memory.h"
 #include "router/telemetry/engine_metrics.h"
 
 namespace penstock {
@@ -87,6 +88,9 @@ asio::awaitable<void> Session::ServeLongBody() {
 }
 
 asio::awaitable<void> Session::Serve() {
+  // Answers that are gathered leave the memory of answers to others.
+  const bool gathers = state_.facts().stream_inside && state_.request.inside == nullptr;
+  if (gathers && AnswerMemory(state_).crowded()) fresh_.AskWhole();
   delivery_.Begin();
   Client& client = state_.client();
   if (IsFree(state_.request.endpoint)) {
@@ -199,7 +203,9 @@ AnswerProgress Session::ProgressNow() const {
     if (!Serves(replicas[i], state_.prepared.model)) continue;
     const std::optional<Capabilities>& capabilities = state_.fleet->engines[i].capabilities;
     progress.another_serves |= i != state_.replica().value() && replicas[i].role != EngineRole::kPrefill;
-    progress.another_continues |= capabilities && capabilities->Continues(state_.request.endpoint);
+    // While an engine is not recognised, it may continue a completion.
+    progress.another_continues |= capabilities ? capabilities->Continues(state_.request.endpoint)
+                                               : state_.request.endpoint == Endpoint::kCompletions;
   }
   return progress;
 }
@@ -224,9 +230,9 @@ NextStep Session::Judge(const AttemptEnd& end) {
     state_.loop.edge().report(state_.replica(),
                               blame == Blame::kUnreached ? EngineNews::kConnectFailed : EngineNews::kBrokenAnswer);
   }
-  state_.ledger.OnEnd(end, state_.replica(), state_.answer.delivered);
+  if (!fresh_.Excuses(end)) state_.ledger.OnEnd(end, state_.replica(), state_.answer.delivered);
   const NextStep step = After(end, state_.request.endpoint, state_.facts(), ProgressNow(), Now());
-  if (!fresh_.Saves(end, step)) return step;
+  if (!admission_.ticket().open() || !fresh_.Saves(end, step)) return step;
   admission_.ticket().FixAnswer();
   return {NextStep::Kind::kPlaceAgain, std::nullopt, std::nullopt};
 }

@@ -143,6 +143,17 @@ TEST(StreamAssembler, ReasoningAndLogprobsAreStrungTogether) {
   EXPECT_EQ(choice["logprobs"]["content"].size(), 3u);
 }
 
+TEST(StreamAssembler, AnAnswerThatOnlyReasonsHasNoContent) {
+  const auto answer = Assemble(
+      Endpoint::kChat,
+      {R"({"choices":[{"index":0,"delta":{"role":"assistant","content":""}}],"service_tier":"flex"})",
+       R"({"choices":[{"index":0,"delta":{"reasoning_content":"th"},"finish_reason":"length"}],"service_tier":null})"});
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  const Json whole = Json::parse(*answer);
+  EXPECT_TRUE(whole["choices"][0]["message"]["content"].is_null());
+  EXPECT_EQ(whole["service_tier"], "flex");
+}
+
 TEST(StreamAssembler, RunningTotalsOfUsageAreReplacedByTheLast) {
   const auto answer = Assemble(
       Endpoint::kChat,

@@ -20,7 +20,7 @@ inline const std::string kWhole =
     R"({"id":"c1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},)"
     R"("finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10}})";
 inline constexpr Bytes kBudget{1 << 30};
-inline const std::string kPrompt = R"({"model":"m","prompt":"tell"})";
+inline const std::string kPrompt = R"({"model":"m","prompt":"tell","max_tokens":64})";
 
 inline std::string TextJson(const std::string& text, const std::string& finish = "null") {
   return R"({"id":"c1","object":"text_completion","created":1,"model":"m","choices":[{"index":0,"text":")" + text +

@@ -291,6 +291,12 @@ TEST(RequestScan, OnlyPlainTextAnswersCanBeContinued) {
 TEST(RequestScan, AnswersWithLogprobsOrSeveralChoicesAreNotReassembled) {
   EXPECT_TRUE(Scan(Endpoint::kChat, Chat("")).Reassemblable(Endpoint::kChat));
   EXPECT_TRUE(Scan(Endpoint::kChat, Chat(R"(,"logprobs":false)")).Reassemblable(Endpoint::kChat));
+  for (const char* field : {"return_token_ids", "return_tokens", "return_hidden_states"}) {
+    EXPECT_FALSE(Scan(Endpoint::kChat, Chat(absl::StrCat(",\"", field, "\":true"))).Reassemblable(Endpoint::kChat));
+    EXPECT_TRUE(Scan(Endpoint::kChat, Chat(absl::StrCat(",\"", field, "\":false"))).Reassemblable(Endpoint::kChat));
+  }
+  EXPECT_FALSE(Scan(Endpoint::kChat, Chat(R"(,"n_probs":2)")).Reassemblable(Endpoint::kChat));
+  EXPECT_TRUE(Scan(Endpoint::kChat, Chat(R"(,"n_probs":0)")).Reassemblable(Endpoint::kChat));
   EXPECT_FALSE(Scan(Endpoint::kChat, Chat(R"(,"logprobs":true)")).Reassemblable(Endpoint::kChat));
   EXPECT_FALSE(Scan(Endpoint::kChat, Chat(R"(,"n":2)")).Reassemblable(Endpoint::kChat));
 }

@@ -263,11 +263,6 @@ TEST(ResumeRules, BarsOfAnAnswerDoNotHoldBeforeItsFirstByte) {
        Kind::kContinue,
        {},
        {}},
-      {"completions need no engine that continues messages",
-       [](Question& q) { q.endpoint = Endpoint::kCompletions, q.progress.another_continues = false; },
-       Kind::kContinue,
-       {},
-       {}},
   });
 }
 

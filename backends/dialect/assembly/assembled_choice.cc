@@ -225,13 +225,19 @@ void AssembledChoice::Write(Endpoint endpoint, JsonPieces* answer) {
   answer->Add(End());
 }
 
+bool AssembledChoice::HasNoContent() const {
+  const bool calls = !calls_.empty() || delta_.Has("function_call");
+  const bool reasons = delta_.Has("reasoning_content") || delta_.Has("reasoning");
+  return (calls && !has_content_) || (reasons && content_.empty());
+}
+
 void AssembledChoice::WriteContent(JsonPieces* answer) {
   if (!parts_.empty()) {
     EndPart();
     answer->Add("[");
     answer->Add(std::move(parts_));
     answer->Add("]");
-  } else if (!has_content_ && (!calls_.empty() || delta_.Has("function_call"))) {
+  } else if (HasNoContent()) {
     answer->Add("null");
   } else {
     answer->Add("\"");

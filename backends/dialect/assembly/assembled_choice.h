@@ -74,6 +74,7 @@ class AssembledChoice {
   absl::Status AppendText(JsonScanner& scanner, std::string* text);
   absl::Status KeepValue(JsonScanner& scanner, std::string* value);
   void WriteMessage(JsonPieces* answer);
+  bool HasNoContent() const;
   void WriteContent(JsonPieces* answer);
   void WriteToolCalls(JsonPieces* answer);
   std::string End() const;

@@ -79,6 +79,7 @@ absl::Status StreamAssembler::KeepTop() {
   if (said_.top.size() > JsonMembers::kMost) return TooManyFields();
   for (const auto& [key, raw] : said_.top) {
     const bool known = top_.Has(key);
+    if (known && raw == "null") continue;
     std::string* value = top_.Find(key);
     if (value == nullptr) return TooManyFields();
     bytes_ += (known ? 0 : key.size()) + raw.size() - std::min(raw.size(), value->size());

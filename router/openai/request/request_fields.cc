@@ -20,7 +20,8 @@ constexpr std::array<absl::string_view, kFields> kFieldNames = {
     "add_generation_prompt", "continue_final_message", "echo", "suffix", "store", "background", "previous_response_id",
     "conversation", "request_id", "seed", "temperature", "text_1", "text_2", "queries", "items", "data_1", "data_2",
     "system", "user", "prompt_cache_key", "metadata",
-    "chat_template", "chat_template_kwargs", "kv_transfer_params", "texts", "data", "prompt_embeds"};
+    "chat_template", "chat_template_kwargs", "kv_transfer_params", "texts", "data", "prompt_embeds",
+    "return_token_ids", "return_tokens", "n_probs", "return_hidden_states"};
 // clang-format on
 
 constexpr size_t kLongestName = 32;

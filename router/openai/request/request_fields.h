@@ -75,6 +75,10 @@ enum class RequestField : uint8_t {
   kTexts,
   kData,
   kPromptEmbeds,
+  kReturnTokenIds,      // vLLM.
+  kReturnTokens,        // llama-server.
+  kProbabilities,       // The same.
+  kReturnHiddenStates,  // SGLang.
   kFieldCount,
   kOutputLimit,  // Any of them.
   kNone,

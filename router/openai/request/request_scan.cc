@@ -179,6 +179,11 @@ void ReadAnswerShape(const RequestFields& fields, RequestFacts& facts) {
       (logprobs != nullptr && logprobs->raw() != "false") || fields.Find(Field::kTopLogprobs) != nullptr;
   facts.has_prompt_logprobs = fields.Find(Field::kPromptLogprobs) != nullptr;
   facts.has_logprobs |= facts.has_prompt_logprobs;
+  for (const Field field :
+       {Field::kReturnTokenIds, Field::kReturnTokens, Field::kProbabilities, Field::kReturnHiddenStates}) {
+    const JsonValue* value = fields.Find(field);
+    facts.has_logprobs |= value != nullptr && (value->IsTrue() || value->Integer().value_or(0) > 0);
+  }
   facts.min_tokens_at = fields.Span(Field::kMinTokens);
   facts.handover_at = fields.Span(Field::kKvTransferParams);
   for (auto field = Field::kResponseFormat; field <= Field::kMinTokens;

@@ -60,7 +60,7 @@ struct RequestFacts {
 
   // Facts that make an answer impossible to continue or to reassemble.
   bool has_tools = false;
-  bool has_logprobs = false;
+  bool has_logprobs = false;  // Log probabilities, or tokens by number: a list of all that the engine made.
   bool has_prompt_logprobs = false;
   bool has_structure = false;        // A format, grammar or least length that binds the answer as a whole.
   bool has_own_template = false;     // Says itself how the chat template is to end.

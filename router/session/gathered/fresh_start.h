@@ -12,15 +12,23 @@ namespace penstock {
 
 class FreshStart {
  public:
-  explicit FreshStart(const SessionState& state) : state_(state) {}
+  explicit FreshStart(SessionState& state) : state_(state) {}
 
   // The next attempt begins anew.
   bool due() const;
-  // After an attempt and its step: no engine goes on with the answer. True at most once; due() holds from then on.
+  // The engine is well and did not go on with the answer, or gives no stream: no loss for the request.
+  bool Excuses(const AttemptEnd& end) const;
+  // After an attempt and its step: no engine goes on with the answer, or none can be gathered. True at most twice.
   bool Saves(const AttemptEnd& end, const NextStep& step);
+  // The engine shall give the answer whole, as its client asked for it. Before the first attempt, or where Saves().
+  void AskWhole();
 
  private:
-  const SessionState& state_;
+  // The engine gives no stream that makes an answer.
+  bool NeedsWhole(const AttemptEnd& end) const;
+  bool CannotGoOn(const AttemptEnd& end, const NextStep& step) const;
+
+  SessionState& state_;
   bool refused_ = false;
 };
 

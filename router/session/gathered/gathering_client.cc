@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "router/live/loop_turn.h"
 
@@ -11,6 +12,8 @@ namespace asio = boost::asio;
 
 namespace {
 
+// An answer grows for as long as its engine works, and most are short.
+constexpr size_t kBlock = 8 << 10;
 constexpr absl::string_view kGatheredType = "application/json";
 constexpr absl::string_view kTooLongText = "The engine's answer is longer than limits.max_answer.";
 
@@ -22,7 +25,7 @@ GatheringClient::GatheringClient(const SessionState& state, Client& client, std:
       state_(state),
       headers_(std::move(headers)),
       on_sent_(std::move(on_sent)),
-      memory_(state) {}
+      memory_(state, kBlock) {}
 
 Written GatheringClient::Whole(int status, absl::string_view content_type, const HeaderList& headers,
                                absl::string_view body) {
@@ -95,7 +98,11 @@ asio::awaitable<bool> GatheringClient::End() {
 }
 
 asio::awaitable<bool> GatheringClient::Send(TextParts answer) {
-  const HeaderList headers = headers_();
+  HeaderList headers;
+  for (const auto [name, value] : headers_()) {
+    // Engines forbid to keep a stream.
+    if (!absl::EqualsIgnoreCase(name, "cache-control")) headers.Add(name, value);
+  }
   if (answer.parts().size() == 1) {
     co_return co_await SendWhole(client(), http_status::kOk, kGatheredType, headers, answer.parts().front());
   }
@@ -135,6 +142,11 @@ std::string GatheringClient::unfit() const {
 
 std::optional<AttemptEnd> GatheringClient::Failure() const {
   if (client().gone()) return std::nullopt;
+  if (trouble_ == Trouble::kUnfit) {
+    AttemptEnd end = EngineFailed(EngineErrorKind::kGarbage, fault_);
+    end.orderly = true;
+    return end;
+  }
   if (trouble_ == Trouble::kTooLong) return AnswerTooLong(kTooLongText);
   if (trouble_ == Trouble::kNoRoom) return NoRoomForAnswer(state_);
   return std::nullopt;

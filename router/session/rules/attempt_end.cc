@@ -65,7 +65,7 @@ bool IsTurnedAway(const ApiError& error) {
 AttemptEnd EngineSaid(const EngineError& error, bool in_stream, bool resume_due) {
   AttemptEnd end;
   end.kind = AttemptEnd::Kind::kFailed;
-  end.engine_at_fault = true;
+  end.engine_at_fault = end.orderly = true;
   end.error = std::make_unique<ApiError>(FromEngine(error));
   const bool server_error = http_status::IsServerError(end.error->status);
   // An engine may quote its client in the error of a bad request.

@@ -17,7 +17,7 @@ constexpr std::array<absl::string_view, kResumeLabels.size()> kBarTexts = {
     "this endpoint's answers cannot be",
     "it has several choices",
     "the request offers tools",
-    "the request asks for log probabilities",
+    "the request asks for log probabilities or tokens",
     "the request binds the answer's format or length",
     "the answer repeats the prompt",
     "the prompt is not plain text with the model's own template",
@@ -77,7 +77,7 @@ std::optional<ResumeResult> BarToContinue(Endpoint endpoint, const RequestFacts&
   if (!facts.Continuable(endpoint)) return ResumeResult::kPrompt;
   if (progress.other_text) return ResumeResult::kOtherText;
   if (!progress.text_whole) return ResumeResult::kBudget;
-  if (endpoint != Endpoint::kCompletions && !progress.another_continues) return ResumeResult::kEngine;
+  if (!progress.another_continues) return ResumeResult::kEngine;
   return std::nullopt;
 }
 

@@ -25,19 +25,19 @@ class AnswerMemory {
   static constexpr size_t kBlock = 72 << 10;
   static_assert(kBlock > Connection::kInputLimit);
 
-  explicit AnswerMemory(const SessionState& state)
+  explicit AnswerMemory(const SessionState& state, size_t block = kBlock)
       : AnswerMemory(state.loop.edge(), state.limits->max_answer_memory,
-                     AccountOf(state.prepared.caller, state.request.peer)) {}
+                     AccountOf(state.prepared.caller, state.request.peer), block) {}
   // For the bytes that a dialect gathers in front of the session. `account` is the caller's.
-  AnswerMemory(Edge& edge, Bytes limit, uint64_t account)
-      : edge_(edge), limit_(limit), share_(&edge_.answers, account) {}
+  AnswerMemory(Edge& edge, Bytes limit, uint64_t account, size_t block = kBlock)
+      : edge_(edge), limit_(limit), block_(block), share_(&edge_.answers, account) {}
   ~AnswerMemory() { Hold(0); }
   AnswerMemory(const AnswerMemory&) = delete;
   AnswerMemory& operator=(const AnswerMemory&) = delete;
 
   // Holds room for so many bytes from now on, and no more. False, and nothing changes: the budget has no room.
   bool Hold(size_t bytes) {
-    const Bytes wanted(bytes <= kFree ? 0 : static_cast<int64_t>((bytes + kBlock - 1) / kBlock * kBlock));
+    const Bytes wanted(bytes <= kFree ? 0 : static_cast<int64_t>((bytes + block_ - 1) / block_ * block_));
     const Bytes before = share_.held();
     if (wanted == before) return true;
     share_.ShrinkTo(wanted);
@@ -56,6 +56,7 @@ class AnswerMemory {
  private:
   Edge& edge_;
   const Bytes limit_;
+  const size_t block_;
   FairShare share_;
 };
 

@@ -98,15 +98,18 @@ std::optional<ApiError> ReadStorageNeed(const SessionRequest& request, PreparedR
                    std::string(kStorageHeader));
 }
 
-// While no engine of the model is recognised, a completion may be continued by any.
+// While an engine of the model is not recognised, it may continue a completion.
 bool ContinuesByPrompt(Endpoint endpoint, const ModelAccess* model) {
-  return endpoint == Endpoint::kCompletions || (model != nullptr && model->continues.Has(endpoint));
+  const bool unknown = model == nullptr || !model->all_known;
+  return (unknown && endpoint == Endpoint::kCompletions) || (model != nullptr && model->continues.Has(endpoint));
 }
 
 // The router asks for a stream, where it could continue a cut answer, and gathers it.
 void StreamInside(Endpoint endpoint, const FleetView& fleet, PreparedRequest& prepared) {
   RequestFacts& facts = prepared.facts;
-  facts.stream_inside = facts.Continuable(endpoint) && facts.Reassemblable(endpoint) &&
+  // The default limit of an engine would hold anew for the rest of a cut completion.
+  const bool bounded = endpoint != Endpoint::kCompletions || !facts.limits.empty();
+  facts.stream_inside = bounded && facts.Continuable(endpoint) && facts.Reassemblable(endpoint) &&
                         ContinuesByPrompt(endpoint, fleet.AccessOf(prepared.model));
   facts.stream = facts.asks_usage = facts.stream_inside;
 }

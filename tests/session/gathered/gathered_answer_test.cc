@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-const std::string kPrompt = R"({"model":"m","prompt":"tell"})";
+const std::string kPrompt = R"({"model":"m","prompt":"tell","max_tokens":64})";
 const std::string kText =
     R"({"id":"c1","object":"text_completion","choices":[{"index":0,"text":"hi","finish_reason":"stop"}],)"
     R"("usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10}})";
@@ -94,9 +94,12 @@ TEST(GatheredAnswer, OtherRequestsGoToTheirEngineAsTheyAre) {
     call.Answer(200, kText);
   });
   const HeaderList standard = {{"x-penstock-class", "standard"}};
-  const std::string seeded = R"({"model":"m","prompt":"tell","seed":1})";
-  const std::string two = R"({"model":"m","prompt":"tell","n":2})";
-  for (const auto& [body, headers] : {std::pair(kPrompt, standard), std::pair(seeded, kJob), std::pair(two, kJob)}) {
+  const std::string seeded = R"({"model":"m","prompt":"tell","max_tokens":64,"seed":1})";
+  const std::string two = R"({"model":"m","prompt":"tell","max_tokens":64,"n":2})";
+  const std::string unlimited = R"({"model":"m","prompt":"tell"})";
+  const std::string tokens = R"({"model":"m","prompt":"tell","max_tokens":64,"return_token_ids":true})";
+  for (const auto& [body, headers] : {std::pair(kPrompt, standard), std::pair(seeded, kJob), std::pair(two, kJob),
+                                      std::pair(unlimited, kJob), std::pair(tokens, kJob)}) {
     MemoryClient client;
     ASSERT_TRUE(job.world.Run(client, body, headers));
     EXPECT_EQ(client.text, kText);
@@ -168,6 +171,87 @@ TEST(GatheredAnswer, AnAnswerThatItsEngineDoesNotGoOnWithBeginsAnew) {
   EXPECT_EQ(job.world.book.Of<AnswerFixed>().size(), 1U);
 }
 
+// An engine that breaks off refuses to go on with its answer, in three ways.
+TEST(GatheredAnswer, ARefusalToGoOnBehindALostEngineIsNoSecondLoss) {
+  const std::string bad = R"({"error":{"message":"no such prompt","type":"BadRequestError"}})";
+  for (const auto& [status, body] : {std::pair(400, bad), std::pair(500, bad), std::pair(200, kText)}) {
+    std::atomic<int> calls{0};
+    Job job([&, status = status, body = body](EngineCall& call) {
+      const int turn = ++calls;
+      if (turn == 2) return call.Answer(status, body);
+      if (turn == 3 && status == 200) return call.Answer(200, kText);
+      if (turn == 3) return FinishWithTwo(call);
+      call.BeginStream();
+      call.Event(TextJson("one"));
+      call.wire.Close();
+    });
+    ASSERT_TRUE(job.world.Run(job.client, kPrompt, kJob));
+    EXPECT_EQ(job.client.status(), 200) << status << " " << job.client.error.message;
+    EXPECT_EQ(Json::parse(job.client.text)["choices"][0]["text"], status == 200 ? "hi" : " two");
+    EXPECT_EQ(calls, 3);
+  }
+}
+
+TEST(GatheredAnswer, AnEngineThatRefusesAStreamIsAskedForTheWholeAnswer) {
+  for (const int status : {400, 501}) {
+    std::string asked;
+    Job job([&](EngineCall& call) {
+      asked = call.request.body;
+      if (asked == kPrompt) return call.Answer(200, kText);
+      call.Answer(status, R"({"error":{"message":"Unrecognized request argument supplied: stream_options"}})");
+    });
+    ASSERT_TRUE(job.world.Run(job.client, kPrompt, kJob));
+    EXPECT_EQ(job.client.status(), 200) << status;
+    EXPECT_EQ(job.client.text, kText);
+    EXPECT_EQ(asked, kPrompt);
+    EXPECT_EQ(job.world.book.Of<AnswerFixed>().size(), 1U);
+  }
+}
+
+TEST(GatheredAnswer, ABadRequestIsAskedOnce) {
+  std::atomic<int> calls{0};
+  Job job([&](EngineCall& call) {
+    ++calls;
+    call.Answer(400, R"({"error":{"message":"top_p must be below 1"}})");
+  });
+  ASSERT_TRUE(job.world.Run(job.client, kPrompt, kJob));
+  EXPECT_EQ(job.client.status(), 400);
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(GatheredAnswer, AStreamWithoutUsageMakesAnAnswerWithTheRoutersCount) {
+  for (const bool done : {true, false}) {
+    Job job([&](EngineCall& call) {
+      call.BeginStream();
+      for (const char* word : {"a", "b", "c"}) call.Event(TextJson(word));
+      call.Event(TextJson("d", "\"stop\""));
+      if (done) call.Chunk("data: [DONE]\n\n");
+      call.EndStream();
+    });
+    ASSERT_TRUE(job.world.Run(job.client, kPrompt, kJob));
+    const Json answer = Json::parse(job.client.text);
+    EXPECT_EQ(answer["choices"][0]["text"], "abcd");
+    EXPECT_EQ(answer["usage"]["completion_tokens"], 4);
+    EXPECT_GT(answer["usage"]["prompt_tokens"], 0);
+    EXPECT_EQ(job.client.ends, 1);
+  }
+}
+
+TEST(GatheredAnswer, AnswersThatHoldAQuarterOfTheirMemoryAreGatheredNoMore) {
+  std::string asked;
+  Job job(
+      [&](EngineCall& call) {
+        asked = call.request.body;
+        call.Answer(200, kText);
+      },
+      [](Config& config) { config.limits.max_answer_memory = Bytes(200'000); });
+  FairShare others(&job.world.loop().edge().answers, 1);
+  ASSERT_TRUE(others.GrowTo(Bytes(60'000), Bytes(200'000)));
+  ASSERT_TRUE(job.world.Run(job.client, kPrompt, kJob));
+  EXPECT_EQ(asked, kPrompt);
+  EXPECT_EQ(job.client.text, kText);
+}
+
 TEST(GatheredAnswer, AnAnswerThatIsTooLongIsOneError) {
   Job job(
       [](EngineCall& call) {
@@ -205,6 +289,23 @@ TEST(GatheredAnswer, AStreamThatMakesNoAnswerIsAFaultOfItsEngine) {
   ASSERT_TRUE(job.world.Run(job.client, kPrompt, kJob));
   EXPECT_EQ(job.client.status(), 502);
   EXPECT_EQ(job.client.ends, 1);
+}
+
+TEST(GatheredAnswer, AnAnswerWhoseStreamHasNoFinishIsAskedForWhole) {
+  std::atomic<int> calls{0};
+  Job job([&](EngineCall& call) {
+    ++calls;
+    if (call.request.body == kPrompt) return call.Answer(200, kText);
+    call.BeginStream();
+    call.Event(TextJson("one"));
+    call.Chunk("data: [DONE]\n\n");
+    call.EndStream();
+  });
+  ASSERT_TRUE(job.world.Run(job.client, kPrompt, kJob));
+  EXPECT_EQ(job.client.status(), 200);
+  EXPECT_EQ(job.client.text, kText);
+  EXPECT_EQ(job.client.ends, 1);
+  EXPECT_EQ(calls, 2);
 }
 
 TEST(GatheredAnswer, ALongEventAndALongAnswerComeInParts) {
