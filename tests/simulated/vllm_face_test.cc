@@ -191,6 +191,13 @@ TEST_F(VllmFace, EmbeddingsAreFloatsOrBase64) {
   EXPECT_EQ(Ask("POST", "/v1/embeddings", body.dump()).Json()["data"][0]["embedding"].get<std::string>().size(), 44u);
 }
 
+TEST_F(VllmFace, ACallForSeveralEmbeddingsCountsOnce) {
+  const json body = {{"model", "llama-3.1-8b"}, {"input", {"one", "two", "three"}}};
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(Ask("POST", "/v1/embeddings", body.dump()).status, 200);
+  EXPECT_THAT(Ask("GET", "/metrics").body,
+              HasSubstr("http_requests_total{handler=\"/v1/embeddings\",method=\"POST\",status=\"2xx\"} 2\n"));
+}
+
 TEST_F(VllmFace, TokenizeCountsAsUsageDoesAndDetokenizeGivesTheTextBack) {
   const std::string text = "The quick brown fox, 12345 times.";
   const json tokens = Ask("POST", "/tokenize", json{{"prompt", text}}.dump()).Json();

@@ -61,6 +61,7 @@ std::optional<SequenceId> Engine::Submit(const SequenceOrder& order, Instant now
   sequence.keeps = order.keeps;
   sequence.arrived = order.arrived;
   if (!machine_.Submit(sequence)) return std::nullopt;
+  if (order.embedding && order.choice == 0) ++stats_.embedding_calls;
   Record& record = records_[sequence.id];
   record.order = order;
   record.order.prefix_blocks = {};

@@ -62,10 +62,11 @@ struct EngineStats {
   Histogram output_tokens;
   int64_t stopped = 0;
   int64_t by_length = 0;
-  double prefill_seconds = 0;  // The prefill part of all steps.
-  double decode_seconds = 0;   // The decode part of all steps.
-  int64_t busy_slots = 0;      // Running sequences, summed over steps.
-  int64_t longest = 0;         // Tokens of the longest sequence.
+  double prefill_seconds = 0;   // The prefill part of all steps.
+  double decode_seconds = 0;    // The decode part of all steps.
+  int64_t busy_slots = 0;       // Running sequences, summed over steps.
+  int64_t longest = 0;          // Tokens of the longest sequence.
+  int64_t embedding_calls = 0;  // Each has one sequence or several.
 };
 
 class Engine {

@@ -152,6 +152,16 @@ void AddRank(const Engine& engine, MetricsText& page) {
                "Number of spec decoding drafts.");
 }
 
+// The API server counts calls of all ranks together.
+void AddCalls(std::span<const Engine* const> ranks, MetricsText& page) {
+  int64_t calls = 0;
+  for (const Engine* rank : ranks) calls += rank->stats().embedding_calls;
+  page.SetLabels("");
+  page.Family("http_requests_total", "counter", "Total number of requests by method, status and handler.");
+  page.Sample("http_requests_total", static_cast<double>(calls),
+              "handler=\"/v1/embeddings\",method=\"POST\",status=\"2xx\"");
+}
+
 }  // namespace
 
 std::string VllmMetrics(std::span<const Engine* const> ranks) {
@@ -160,6 +170,7 @@ std::string VllmMetrics(std::span<const Engine* const> ranks) {
     page.SetLabels("engine=\"" + std::to_string(i) + "\",model_name=\"" + LabelText(ranks[i]->spec().model) + "\"");
     AddRank(*ranks[i], page);
   }
+  AddCalls(ranks, page);
   return page.Take();
 }
 
