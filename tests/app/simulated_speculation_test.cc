@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "app/simulate/simulation_setup.h"
 #include "config/config.h"
@@ -17,7 +18,7 @@ struct Learned {
 };
 
 // A steady load on one replica whose prior is right.
-Learned LearnedWith(const std::string& speculation) {
+Learned LearnedWith(const std::string& speculation, bool tokens_learned = true) {
   const absl::StatusOr<Config> config = ParseConfig(
       "gpus: [{id: g0, kind: a100-80}]\n"
       "replicas: [{id: a, gpus: [g0], model: llama-3.1-8b, simulated: {" +
@@ -34,7 +35,9 @@ Learned LearnedWith(const std::string& speculation) {
   }
   trace.length = Duration::Seconds(60);
   const auto arrivals = bench::ArrivalsOf(trace, setup->model_of, setup->class_of, setup->tenant_of);
-  PenstockCore core;
+  CoreRules rules;
+  rules.speculation = tokens_learned;
+  PenstockCore core(std::move(rules));
   bench::SimulationOptions options;
   options.window = trace.length;
   options.step_error = 0;
@@ -55,6 +58,12 @@ TEST(SimulatedSpeculation, TheStepModelLearnsStepsAndNotTokens) {
   EXPECT_NEAR(plain.step_factor, 1, 0.1);
   EXPECT_NEAR(speculating.step_factor, 1, 0.1) << "else prompts would seem to take 0.4 of their time";
   EXPECT_GT(speculating.tokens_per_s, 1.8 * plain.tokens_per_s) << "streams are as fast as they are";
+}
+
+TEST(SimulatedSpeculation, WithoutTheRuleAStreamIsTakenToGetOneTokenPerStep) {
+  const Learned learned = LearnedWith("tokens_per_step: 2.5");
+  const Learned without = LearnedWith("tokens_per_step: 2.5", false);
+  EXPECT_LT(without.tokens_per_s, 0.6 * learned.tokens_per_s);
 }
 
 TEST(SimulatedSpeculation, EveryRequestGetsItsTokens) {

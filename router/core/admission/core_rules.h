@@ -30,6 +30,8 @@ struct CoreRules {
   bool first_prefill = true;
   // Replicas that are slower than their peers are derated, and those that stand still take nothing.
   bool grey = true;
+  // The tokens that a stream gets in one step of its engine are learned; false: it is taken to get one.
+  bool speculation = true;
   // Requests of a lane that have a reservation at a time. Untuned: one per replica of a small fleet.
   size_t reservations = 8;
   std::vector<Guard> guards = AllGuards();

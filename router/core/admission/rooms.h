@@ -22,6 +22,7 @@ namespace penstock {
 struct Rooms {
   explicit Rooms(CoreRules rules)
       : forecasts(fleet, std::move(rules.outputs)),
+        running(fleet, forecasts, requests, lending, rules.speculation),
         order(std::move(rules.order)),
         lateness(fleet, servers, std::move(rules.late), rules.best_effort_apart),
         early(fleet, servers, lateness, waiting, rules.early_refusal),
@@ -108,7 +109,7 @@ struct Rooms {
   Forecasts forecasts;
   RequestTable requests;
   Lending lending{fleet};
-  RunningRequests running{fleet, forecasts, requests, lending};
+  RunningRequests running;
   WaitingRoom waiting;
   std::unique_ptr<LaneOrder> order;
   Lateness lateness;

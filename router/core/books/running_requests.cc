@@ -158,6 +158,7 @@ void RunningRequests::Advance(const Progress& event, Instant now) {
         static_cast<double>((own - replica.streams().Generated(*request)) * request->arrived.sequences);
     replica.Correct(request, own);
   }
+  if (!speculation_) return;
   for (const ReplicaProgress& progress : event.replicas) {
     if (!fleet_.Knows(progress.replica) || progress.delayed) continue;
     ReplicaState& replica = fleet_.replica(progress.replica);

@@ -24,8 +24,10 @@ inline constexpr size_t kRefreshPerEvent = 12;
 
 class RunningRequests {
  public:
-  RunningRequests(FleetState& fleet, Forecasts& forecasts, const RequestTable& requests, const Lending& lending)
-      : fleet_(fleet), forecasts_(forecasts), requests_(requests), lending_(lending) {}
+  // `speculation`: the tokens of a step are learned.
+  RunningRequests(FleetState& fleet, Forecasts& forecasts, const RequestTable& requests, const Lending& lending,
+                  bool speculation)
+      : fleet_(fleet), forecasts_(forecasts), requests_(requests), lending_(lending), speculation_(speculation) {}
 
   // The fleet has a new description.
   void Configure();
@@ -85,6 +87,7 @@ class RunningRequests {
   Forecasts& forecasts_;
   const RequestTable& requests_;
   const Lending& lending_;
+  const bool speculation_;
   std::vector<SharedMemory> shared_;  // One entry per replica.
   int64_t unobserved_ = 0;
   Instant tick_due_;  // In the past where no request was unobserved of late.

@@ -26,7 +26,7 @@ PolicyDeclaration PenstockPolicy() {
       "without", {"forecast", "memory",  "variance", "tenants",      "levels",    "steps",        "learning",
                   "gpu",      "refusal", "early",    "density",      "prefixes",  "reservations", "best-effort",
                   "sharing",  "parking", "eviction", "newcomers",    "attention", "company",      "hashes",
-                  "hints",    "price",   "storage",  "declarations", "grey"},
+                  "hints",    "price",   "storage",  "declarations", "grey",      "speculation"},
       "parts left out, which shows their worth; without `forecast` the policy tests "
       "present use; without `grey` no replica is derated for its pace")};
   policy.text = {

@@ -154,6 +154,7 @@ CoreRules RulesOf(const PenstockVariant& variant) {
   if (!variant.reservations) rules.reservations = 0;
   rules.first_prefill = variant.first_prefill;
   rules.grey = variant.grey;
+  rules.speculation = variant.speculation;
   rules.best_effort_apart = variant.best_effort;
   if (!variant.newcomers) rules.guards = GuardsWithoutNewcomers();
   if (!variant.time_guards) rules.guards = {rules.guards.front()};

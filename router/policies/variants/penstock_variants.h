@@ -9,7 +9,8 @@
 //                                   waits for the prefill of another), density (plain deadline order), parking,
 //                                   eviction, newcomers (evictable classes leave them no room), attention (each token
 //                                   of a prompt takes the same time), early (no refusal before the last chance), grey
-//                                   (no replica that is slower than its peers is derated)
+//                                   (no replica that is slower than its peers is derated), speculation (the tokens
+//                                   of a step are not learned)
 //   penstock:true=FACT[+FACT]       known beforehand, simulation only: lengths, prompts, steps
 //   present_use[:fill=F]            own fresh books under F (0.95) of capacity, with Penstock's guards
 //   informed[:order=ORDER,memory=RULE,more=PART[+PART]]
@@ -72,6 +73,7 @@ struct PenstockVariant {
   bool newcomers = true;      // False: evictable classes leave no room but one prompt at a time.
   bool first_prefill = true;  // False: no request waits for the prefill of another one that shares its prompt.
   bool grey = true;           // False: no replica is derated for its pace.
+  bool speculation = true;    // False: a stream is taken to get one token in each step.
   bool reservations = true;   // False: no memory is reserved for a request that waits.
   bool best_effort = true;    // False: requests whose TTFT goal no server could make stand among the others.
   bool shared_prompts = true;  // False: each running request is taken to hold a copy of its prompt.

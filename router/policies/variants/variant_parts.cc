@@ -30,6 +30,7 @@ const VariantParts& WithoutParts() {
       {"sharing", [](PenstockVariant& v) { v.shared_prompts = false; }},
       {"attention", [](PenstockVariant& v) { v.attention = false; }},
       {"grey", [](PenstockVariant& v) { v.grey = false; }},
+      {"speculation", [](PenstockVariant& v) { v.speculation = false; }},
   };
   return parts;
 }
