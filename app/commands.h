@@ -93,6 +93,7 @@ struct SimulateOptions {
   std::string html_file;  // Empty: none.
   bool retry = false;
   double prompt_bias = 0;
+  bool one_pool = false;
   bool carried = false;
   bool plan = false;
   std::string gpu;  // Kind, of a plan.

@@ -217,6 +217,7 @@ void AddSimulate(CLI::App& app, Action& action) {
       ->excludes(log);
   command->add_flag("--retry", options->retry, "Refused clients come back once, after their Retry-After");
   command->add_option("--prompt-bias", options->prompt_bias, "Spread of tenants' errors")->check(Between(0.0, 0.5));
+  command->add_flag("--one-pool", options->one_pool, "Policies take the ranks of an engine for one pool");
   AddSearches(command, *options);
   command->callback([&action, options] {
     if (options->seeds > 1 && !options->plan && !options->carried) Reject("--seeds", "is for --carried and --plan");
@@ -224,6 +225,7 @@ void AddSimulate(CLI::App& app, Action& action) {
     if (!options->log_file.empty() && (options->plan || options->carried)) Reject("--log", "logs single runs only");
     if (!options->html_file.empty() && (options->plan || options->carried)) Reject("--html", "shows single runs only");
     if (options->retry && (options->plan || options->carried)) Reject("--retry", "is for single runs only");
+    if (options->one_pool && (options->plan || options->carried)) Reject("--one-pool", "is for single runs only");
     if (!options->shadow.empty() && (options->plan || options->carried)) Reject("--shadow", "is for single runs only");
     action = [options] { return RunSimulate(*options); };
   });

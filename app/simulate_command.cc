@@ -86,6 +86,7 @@ int RunOnce(const SimulateOptions& options, const Config& config, const Simulati
   run.count_wrong = run.bounds = true;
   run.retry = options.retry;
   run.prompt_bias = options.prompt_bias;
+  run.one_pool = options.one_pool;
   const auto offered = static_cast<double>(std::max<size_t>(1, trace->requests.size()));
   // The second run counts the wrong refusals; it is left out where there are no early ones.
   run.progress = [&line, offered, at_last = Duration(), runs = 0.0](Duration at, int64_t ended) mutable {

@@ -114,6 +114,7 @@ absl::StatusOr<bench::SimulationReport> RunVariant(const SimulationSetup& setup,
   options.window = run.window;
   options.retry = run.retry;
   options.prompt_bias = run.prompt_bias;
+  options.one_pool = run.one_pool;
   options.progress = run.progress;
   absl::StatusOr<std::optional<PenstockVariant>> variant = ParsePenstockVariant(policy);
   if (!variant.ok()) return variant.status();
@@ -212,6 +213,9 @@ absl::StatusOr<SimulationSetup> SetUpSimulation(Config config) {
     added.elastic = places.ElasticOf(*engine);
     if (replica.elastic && added.elastic >= 0) added.limit = LimitOf(setup.spec.fleet, setup.spec.replicas.size() - 1);
     added.cache_events = replica.kv_events.has_value();
+    std::vector<size_t> ranks;
+    for (const ReplicaId rank : book->RanksOf(ReplicaId(i))) ranks.push_back(rank.value());
+    if (ranks.size() > 1) setup.spec.ranks.push_back(std::move(ranks));
     if (const std::optional<SleepSpec>& sleep = setup.spec.fleet.replicas[i].sleep) {
       added.wake = sleep->wake;
       added.wake_dropped = sleep->wake_dropped;

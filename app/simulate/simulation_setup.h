@@ -40,6 +40,7 @@ struct SimulationRun {
   bool most_on_time = false;
   double enough_on_time = 2;  // With most_on_time: no further variant is tried where one has this share on time.
   double prompt_bias = 0;     // SimulationOptions::prompt_bias.
+  bool one_pool = false;      // SimulationOptions::one_pool.
   bool retry = false;         // Refused clients come back once, after their Retry-After.
   bool bounds = false;        // Finds the hindsight bound.
   bool count_wrong = false;   // Runs once more without early refusals, for `wrong_refusals`.

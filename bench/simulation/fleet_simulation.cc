@@ -24,15 +24,15 @@ FleetSimulation::FleetSimulation(SimulatedFleetSpec spec, AdmissionCore& core, S
       engines_(spec_, events_, accounts_.gpus()),
       reads_{AdapterLoads(spec_, events_), NodeStorages(spec_, events_)},
       handovers_(spec_, engines_),
-      link_(options_, spec_.replicas.size(), events_),
-      groups_(GroupsByPool(spec_.fleet)) {}
+      link_(options_, spec_.replicas.size(), events_, spec_.ranks),
+      groups_(link_.one_pool().Joined(GroupsByPool(spec_.fleet))) {}
 
 void FleetSimulation::Start(const std::vector<SimulatedArrival>& arrivals) {
   Fleet believed = link_.BelievedFleet(spec_.fleet);
   if (!endless_) DropIdleTenants(arrivals, believed);
   Tell(FleetChanged{std::move(believed)});
   for (size_t i = 0; i < engines_.size(); ++i) {
-    Tell(ReplicaHealth{IdOf(i), Health::kUp});
+    if (link_.one_pool().Shows(i)) Tell(ReplicaHealth{IdOf(i), Health::kUp});
     if (spec_.fleet.replicas[i].sleep) {
       Tell(ReplicaResidency{IdOf(i), engines_.orders().residency(i), false, {}, engines_.orders().level(i)});
     }
@@ -124,12 +124,6 @@ void FleetSimulation::Tell(const Event& event) {
   }
 }
 
-void FleetSimulation::FireTimer(Instant at) {
-  if (timer_at_ != at) return;  // An earlier deadline replaced this one.
-  timer_at_.reset();
-  Tell(TimerFired{});
-}
-
 void FleetSimulation::Act(const Action& action) {
   if (const auto* forward = std::get_if<Forward>(&action)) return Place(*forward);
   if (const auto* refuse = std::get_if<Refuse>(&action)) return Turn(*refuse);
@@ -184,8 +178,9 @@ void FleetSimulation::Arrive(uint64_t request) {
 }
 
 void FleetSimulation::Submit(uint64_t request, uint64_t tries) {
-  const LiveRequest& live = (*requests_)[request];
+  LiveRequest& live = (*requests_)[request];
   if (!live.open || live.waiting || live.tries != tries) return;
+  live.replica = link_.one_pool().Choose(live.replica, engines_);
   const size_t replica = live.replica.value();
   if (engines_.IsAway(replica)) return Requeue(request);
   if (reads_.adapters.Delays(replica, live.arrival->model, request, tries)) return;
@@ -283,7 +278,7 @@ void FleetSimulation::Requeue(uint64_t request) {
 
 void FleetSimulation::Sample() {
   for (const std::vector<size_t>& group : groups_) {
-    const Progress progress = requests_->ProgressOf(group);
+    const Progress progress = requests_->ProgressOf(group, link_.one_pool().IsOne(group));
     if (!progress.replicas.empty()) Tell(progress);
   }
   const Instant now = events_.now();

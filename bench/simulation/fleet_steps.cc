@@ -27,6 +27,12 @@ void FleetSimulation::EndStep(size_t replica, uint64_t serial) {
   engines_.ContinueAfterStep(replica);
 }
 
+void FleetSimulation::FireTimer(Instant at) {
+  if (timer_at_ != at) return;  // An earlier deadline replaced this one.
+  timer_at_.reset();
+  Tell(TimerFired{});
+}
+
 void FleetSimulation::Die(size_t replica) {
   const std::vector<uint64_t> lost = requests_->Streams(replica);
   std::vector<simulated::SequenceId> sequences;
@@ -34,7 +40,7 @@ void FleetSimulation::Die(size_t replica) {
   for (const uint64_t request : lost) sequences.push_back(requests_->SequenceOf(request));
   engines_.Die(replica, sequences);
   const ReplicaId id(static_cast<uint32_t>(replica));
-  Tell(ReplicaHealth{id, Health::kDown});
+  if (link_.one_pool().Shows(replica)) Tell(ReplicaHealth{id, Health::kDown});
   for (const auto& gone : reads_.adapters.Forget(replica)) Tell(gone);
   for (const uint64_t request : lost) Requeue(request);
   engines_.StartNeighboursInMemory(replica);
@@ -42,7 +48,7 @@ void FleetSimulation::Die(size_t replica) {
 
 void FleetSimulation::Rise(size_t replica) {
   engines_.Rise(replica);
-  Tell(ReplicaHealth{ReplicaId(static_cast<uint32_t>(replica)), Health::kUp});
+  if (link_.one_pool().Shows(replica)) Tell(ReplicaHealth{ReplicaId(static_cast<uint32_t>(replica)), Health::kUp});
 }
 
 void FleetSimulation::Measure(size_t replica) {

@@ -74,15 +74,25 @@ void LiveRequests::CloseStream(uint64_t request) {
   streams.erase(std::remove(streams.begin(), streams.end(), request), streams.end());
 }
 
-Progress LiveRequests::ProgressOf(const std::vector<size_t>& replicas) {
+int64_t LiveRequests::StepsOf(size_t replica) const {
+  int64_t steps = 0;
+  for (const uint64_t request : streams_[replica]) steps = std::max(steps, requests_[request].steps);
+  return steps;
+}
+
+Progress LiveRequests::ProgressOf(const std::vector<size_t>& replicas, bool one) {
   Progress progress;
+  ReplicaProgress whole{ReplicaId(static_cast<uint32_t>(replicas.front())), 0, Instant()};
   for (const size_t replica : replicas) {
-    int64_t steps = 0;
-    for (const uint64_t request : streams_[replica]) {
-      steps = std::max(steps, requests_[request].steps);
-    }
+    whole.steps = std::max(whole.steps, StepsOf(replica));
+    whole.newest_step_end = std::max(whole.newest_step_end, newest_delivery_[replica]);
+  }
+  if (one && whole.steps > 0) progress.replicas.push_back(whole);
+  for (const size_t replica : replicas) {
+    const int64_t steps = one ? whole.steps : StepsOf(replica);
     if (steps == 0) continue;
-    progress.replicas.push_back({ReplicaId(static_cast<uint32_t>(replica)), steps, newest_delivery_[replica]});
+    if (!one)
+      progress.replicas.push_back({ReplicaId(static_cast<uint32_t>(replica)), steps, newest_delivery_[replica]});
     for (const uint64_t request : streams_[replica]) {
       LiveRequest& live = requests_[request];
       const int64_t own = live.try_tokens - live.sampled;

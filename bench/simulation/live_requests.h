@@ -88,8 +88,9 @@ class LiveRequests {
   std::vector<uint64_t> Streams(size_t replica) const { return streams_[replica]; }
   // Tokens of this replica reached the router.
   void NoteDelivery(size_t replica, Instant now) { newest_delivery_[replica] = now; }
-  // The progress of these replicas since the last call; streams that are behind or ahead are named one by one.
-  Progress ProgressOf(const std::vector<size_t>& replicas);
+  // The progress of these replicas since the last call; streams that are behind or ahead are named one by one. With
+  // `one`, it is that of the first replica, as if it had all streams.
+  Progress ProgressOf(const std::vector<size_t>& replicas, bool one = false);
   // Streams by replica whose next token is overdue. O(streams).
   const std::vector<int64_t>& LateStreams(const std::vector<ClassSpec>& classes, Instant now);
 
@@ -99,6 +100,8 @@ class LiveRequests {
   static simulated::SequenceId SequenceOf(uint64_t request, uint64_t tries) {
     return request * kTries + tries % kTries;
   }
+  // Steps of the replica since the last call: the most of any of its streams.
+  int64_t StepsOf(size_t replica) const;
   std::vector<uint64_t>& StreamsOf(uint64_t request) { return streams_[requests_[request].replica.value()]; }
 
   // Deques, because others hold pointers to their elements while requests are added.

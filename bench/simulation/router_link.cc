@@ -1,6 +1,7 @@
 #include "bench/simulation/router_link.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace penstock::bench {
@@ -10,6 +11,7 @@ Fleet RouterLink::BelievedFleet(const Fleet& fleet) {
   for (ReplicaSpec& replica : believed.replicas) {
     replica.prior = replica.prior.Scaled(1 + options_.step_error * (2 * generator_.Uniform() - 1));
   }
+  one_pool_.ApplyTo(believed);
   return believed;
 }
 
@@ -54,7 +56,10 @@ void RouterLink::SendReport(size_t replica, const simulated::EngineGauges& gauge
   report.preemptions = gauges.preemptions;
   report.cache_queries = gauges.prefix_queries;
   report.cache_hits = gauges.prefix_hits + gauges.host_hits;
-  events_.Schedule(events_.now() + options_.report_delay, Occurrence::kReport, replica);
+  const std::optional<EngineReport> whole = one_pool_.ReportOf(replica, reports_);
+  if (!whole) return;
+  sent_[whole->replica.value()] = *whole;
+  events_.Schedule(events_.now() + options_.report_delay, Occurrence::kReport, whole->replica.value());
 }
 
 }  // namespace penstock::bench

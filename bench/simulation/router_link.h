@@ -12,6 +12,7 @@
 #include "base/generator.h"
 #include "bench/simulation/engines/cache_reports.h"
 #include "bench/simulation/engines/event_queue.h"
+#include "bench/simulation/engines/one_pool.h"
 #include "bench/simulation/simulation_options.h"
 #include "router/core/contract/event.h"
 #include "router/core/contract/fleet.h"
@@ -26,13 +27,16 @@ class RouterLink {
     simulated::StepOutcome step;
   };
 
-  // Both outlive this object.
-  RouterLink(const SimulationOptions& options, size_t replicas, EventQueue& events)
+  // `options` and `events` outlive this object. `ranks`: the replicas of each engine with data-parallel ranks.
+  RouterLink(const SimulationOptions& options, size_t replicas, EventQueue& events,
+             const std::vector<std::vector<size_t>>& ranks = {})
       : options_(options),
         events_(events),
         generator_(options.seed),
         caches_(options.link_delay, events),
-        reports_(replicas) {}
+        one_pool_(options.one_pool ? ranks : std::vector<std::vector<size_t>>(), replicas),
+        reports_(replicas),
+        sent_(replicas) {}
 
   // `fleet` with a random error of each replica's step time, as the router believes it. Draws once per replica.
   Fleet BelievedFleet(const Fleet& fleet);
@@ -64,10 +68,12 @@ class RouterLink {
   void ScheduleReading(size_t replica, Duration pause) {
     events_.Schedule(events_.now() + pause, Occurrence::kMeasure, replica);
   }
-  // Sends a replica's gauges to the router.
+  // Sends a replica's gauges to the router; those of a rank that is no pool with the gauges of the others.
   void SendReport(size_t replica, const simulated::EngineGauges& gauges);
   // The newest report that was sent.
-  const EngineReport& report(size_t replica) const { return reports_[replica]; }
+  const EngineReport& report(size_t replica) const { return sent_[replica]; }
+  // The ranks of engines where the router takes them for one pool; else none.
+  const OnePool& one_pool() const { return one_pool_; }
 
  private:
   double BiasOf(TenantId tenant) const;
@@ -76,8 +82,10 @@ class RouterLink {
   EventQueue& events_;
   Generator generator_;
   CacheReports caches_;
-  std::vector<EngineReport> reports_;
-  std::vector<Outcome> outcomes_;  // Sent and not taken, by position.
+  OnePool one_pool_;
+  std::vector<EngineReport> reports_;  // The newest of each engine or rank.
+  std::vector<EngineReport> sent_;     // The same as the router gets them.
+  std::vector<Outcome> outcomes_;      // Sent and not taken, by position.
   std::vector<size_t> free_positions_;
 };
 

@@ -20,6 +20,7 @@ struct SimulationOptions {
   Duration sample_period = Duration::Milliseconds(25);
   Duration window = Duration::Seconds(300);  // The time that rates are taken over.
   bool retry = false;                        // A refused client comes back once, after its Retry-After.
+  bool one_pool = false;                     // The router takes the ranks of an engine for one pool (one_pool.h).
   // Called about once per simulated second with the virtual time and the number of ended requests; may be empty.
   std::function<void(Duration, int64_t)> progress;
 };

@@ -35,7 +35,7 @@ _penstock() {
     simulate)
       case "$previous" in
       --config|--trace|--policy|--shadow|--rate|--duration|--from|--seed|--log|--html|--prompt-bias|--gpu|--on-time|--seeds|--shift) files=1 ;;
-      *) words="-h --help --config --trace --policy --shadow --rate --duration --from --seed --json --log --html --retry --prompt-bias --carried --plan --gpu --on-time --seeds --shift"; files=1 ;;
+      *) words="-h --help --config --trace --policy --shadow --rate --duration --from --seed --json --log --html --retry --prompt-bias --one-pool --carried --plan --gpu --on-time --seeds --shift"; files=1 ;;
       esac ;;
     top)
       case "$previous" in

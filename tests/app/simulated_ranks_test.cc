@@ -17,12 +17,13 @@ SimulationSetup RankSetup(const std::string& replicas) {
   return *setup;
 }
 
-bench::SimulationReport PlayRanks(const SimulationSetup& setup) {
+bench::SimulationReport PlayRanks(const SimulationSetup& setup, bool one_pool = false) {
   const bench::Trace trace = *bench::OpenTrace("generate:azure-conv", {8, Duration::Seconds(60), Duration()}, 1);
   const auto arrivals = bench::ArrivalsOf(trace, setup.model_of, setup.class_of, setup.tenant_of);
   EXPECT_TRUE(arrivals.ok()) << arrivals.status();
   SimulationRun run;
   run.window = trace.length;
+  run.one_pool = one_pool;
   return *RunSimulation(setup, *arrivals, run);
 }
 
@@ -47,6 +48,23 @@ TEST(SimulatedRanks, EachHasItsOwnGpuAndName) {
   EXPECT_EQ(setup.spec.replicas[0].gpus, std::vector<int>{0});
   EXPECT_EQ(setup.spec.replicas[1].gpus, std::vector<int>{1});
   EXPECT_EQ(setup.spec.replicas[0].limits.kv_tokens, Tokens(40'000));
+}
+
+TEST(SimulatedRanks, ARouterThatTakesThemForOnePoolFillsOneOfThemTooMuch) {
+  const SimulationSetup setup = RankSetup(kOneOfTwoRanks);
+  const bench::SimulationReport apart = PlayRanks(setup);
+  const bench::SimulationReport one = PlayRanks(setup, true);
+  EXPECT_EQ(one.results.offered, apart.results.offered);
+  EXPECT_GT(one.results.preemptions, apart.results.preemptions);
+  EXPECT_GT(one.results.finished, 0);
+}
+
+TEST(SimulatedRanks, AFleetWithoutRanksIsTheSameForARouterThatKnowsNone) {
+  const SimulationSetup setup = RankSetup(kTwoReplicas);
+  const bench::SimulationReport usual = PlayRanks(setup);
+  const bench::SimulationReport one = PlayRanks(setup, true);
+  EXPECT_EQ(one.results.finished, usual.results.finished);
+  EXPECT_EQ(one.results.active_tokens_per_s, usual.results.active_tokens_per_s);
 }
 
 }  // namespace

@@ -55,6 +55,7 @@ struct SimulatedFleetSpec {
   std::vector<double> gpu_prices;      // Of an hour, one per GPU; 0: not known.
   std::vector<Bytes> elastic;          // Memory that the caches of several replicas share.
   std::vector<SimulatedStorage> storages;
+  std::vector<std::vector<size_t>> ranks;  // The replicas of each engine with data-parallel ranks.
 };
 
 struct SimulatedArrival {
