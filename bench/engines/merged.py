@@ -1,8 +1,9 @@
 """Embedding requests that share a call to their engine: bench/engines/merged.sh writes bench/results/engines/merged.md.
 
 Table `engine`: a simulated engine alone. Table `server`: behind an API server that takes its calls one after another
-(api_server.py). Engine, API server and router are processes of their own on loopback. Ways run in turn, and every figure is the
-median of some rounds. A round in which other programs take too much of the cores is measured again. The variables PENSTOCK_BINARY or PENSTOCK name another program than that of build/release.
+(api_server.py). Engine, API server and router are processes of their own on loopback. Ways run in turn, and every figure is
+the median of some rounds. A round in which other programs take too much of the cores is measured again. The variables
+PENSTOCK_BINARY or PENSTOCK name another program than that of build/release.
 """
 
 import contextlib
