@@ -2,14 +2,20 @@
 
 A row is one window at one load, the mean of three seeds. The knee of a window is the rate that `informed --carried`
 finds. At and below the knee, refused clients come back once after their Retry-After.
+
+Table `rivals`: rivals that refuse, above the knee. One has the most active tokens at 1.25 with seed 1. The other one has them among
+rivals that refuse each request by a quarter of its TTFT goal: a `ttl` of the queue does that.
 """
 
 import pathlib
+import sys
 
 from policy_scenarios import BURSTY, CONVERSATION, SCENARIOS, STEADY, TRACES
-from simulator import from_second, in_parallel, simulate
+from simulator import FEW, GATES, best_rival, from_second, in_parallel, mean_of, over_seeds, simulate
 
 SEEDS = (1, 2, 3)
+RIVAL_LOADS = (1.25, 2)
+PROMPT = ("llmd_utilization", "llmd_utilization:queue=2", "llmd_concurrency:max=64")
 LOADS = (0.5, 0.85, 0.95, 1.0, 1.25, 1.5, 2, 3)
 # Name, scenario, trace, start in seconds, knee, TTFT goal.
 WINDOWS = [
@@ -29,11 +35,15 @@ WINDOWS = [
 KINDS = {"on": ("penstock",), "off": ("penstock:without=early",), "retry": ("penstock", "--retry")}
 
 
-def run(window, load, kind, seed):
+def run_policy(window, load, policy, seed, *flags):
     _, scenario, trace, start, knee, _ = window
-    policy, *flags = KINDS[kind]
     return simulate(SCENARIOS / f"{scenario}.yaml", trace, *flags, duration="300s", rate=f"{knee * load:.6g}", seed=seed,
                     policy=policy, from_=from_second(start))
+
+
+def run(window, load, kind, seed):
+    policy, *flags = KINDS[kind]
+    return run_policy(window, load, policy, seed, *flags)
 
 
 def row(window, load, runs):
@@ -64,17 +74,48 @@ def row(window, load, runs):
     return "| " + " | ".join(cells) + " |"
 
 
-def main():
-    windows = [window for window in WINDOWS
-               if str(window[2]).startswith("generate:") or pathlib.Path(window[2]).exists()]
+def at_hand():
+    return [window for window in WINDOWS
+            if str(window[2]).startswith("generate:") or pathlib.Path(window[2]).exists()]
+
+
+def print_early():
     print("| window | load | refused, off / on | median wait over TTFT goal, off / on | active tokens | on time, points | "
           "wrong refusals | came back and served |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
-    for window in windows:
+    for window in at_hand():
         for load in LOADS:
             jobs = [(window, load, kind, seed) for kind in KINDS for seed in SEEDS if kind != "retry" or load <= 1]
             print(row(window, load, {job[2:]: result for job, result in in_parallel(run, jobs)}), flush=True)
 
 
+def with_ttl(policy, seconds):
+    return f"{policy}{',' if ':' in policy else ':'}ttl={seconds:g}"
+
+
+def chosen(window):
+    gates = [policy for policy in FEW if policy.startswith(GATES)]
+    prompt = [with_ttl(policy, window[5] / 4) for policy in PROMPT]
+    return [best_rival(lambda policy: run_policy(window, RIVAL_LOADS[0], policy, SEEDS[0]), lambda result: result["active_tokens_per_s"], among)
+            for among in (gates, prompt)]
+
+
+def print_rivals():
+    print("| window | load | policy | refused | median wait over TTFT goal | active tokens/s | on time |")
+    print("|---|---:|---|---:|---:|---:|---:|")
+    for window in at_hand():
+        policies = [(policy,) for policy in ("penstock", *chosen(window))]
+        for load in RIVAL_LOADS:
+            for (policy,), results in over_seeds(lambda policy, seed: run_policy(window, load, policy, seed), policies, SEEDS):
+                mean = mean_of(results)
+                heard = [result["refused_wait_s"]["p50"] for result in results]
+                heard = [wait for wait in heard if wait is not None]
+                wait = f"{sum(heard) / len(heard) / window[5]:.2f}" if heard else "-"
+                print(f"| {window[0]} | {load} | `{policy}` "
+                      f"| {100 * mean(lambda result: sum(result['refused'].values()) / result['offered']):.1f} % | {wait} "
+                      f"| {mean(lambda result: result['active_tokens_per_s']):,.0f} "
+                      f"| {100 * mean(lambda result: result['on_time_share']):.1f} % |", flush=True)
+
+
 if __name__ == "__main__":
-    main()
+    {"early": print_early, "rivals": print_rivals}[sys.argv[1]]()

@@ -3,6 +3,9 @@
 `flood`: one tenant sends 25 requests/s to one A100, another 0.7/s. `large`: the other one has prompts of 3,000 tokens.
 
 `cost`: the active tokens of each fairness against none. Arrivals are drawn from fixed seeds.
+
+Rivals know no tenants. `flood` has the rival with the most requests of the quiet tenant on time in the first 200 s.
+In `large`, it is the one with the most large requests on time with seed 1. In `cost`, it has the most active tokens at the second rate.
 """
 
 import math
@@ -12,7 +15,7 @@ import sys
 import tempfile
 
 import policy_scenarios
-from simulator import config_file, from_second, in_parallel, mean_of, over_seeds, simulate
+from simulator import FEW, best_rival, config_file, from_second, in_parallel, mean_of, over_seeds, simulate
 
 SECONDS = 2000
 # Scenario and rates: about the knee, and 1.25 to 1.6 times of it.
@@ -57,6 +60,11 @@ def run(text, trace, **options):
         return simulate(config, trace, seed=1, **options)
 
 
+def of_quiet(result):
+    quiet = result["per_tenant"]["quiet"]
+    return quiet["on_time_share"], -(quiet["ttft_s"]["p99"] or math.inf)
+
+
 def flood_table():
     print("| one A100, quiet tenant at 0.7/s | prompt | p50 TTFT | p99 TTFT | quiet on time | flood on time | active/s |")
     print("|---|---:|---:|---:|---:|---:|---:|")
@@ -71,7 +79,9 @@ def flood_table():
                     ("flood at 25/s, `leads`", one_gpu("leads"), both),
                     ("flood at 25/s, `weighted`", one_gpu("weighted"), both),
                     ("flood at 25/s, `weighted`, charged by memory", one_gpu("weighted", "memory"), both)]
-            for (name, _, _), result in in_parallel(lambda _, text, trace: run(text, trace), rows):
+            rival = best_rival(lambda policy: run(one_gpu("none"), both, duration="200s", policy=policy), of_quiet, FEW)
+            rows = [(*row, None) for row in rows] + [(f"flood at 25/s, `{rival}`", one_gpu("none"), both, rival)]
+            for (name, *_), result in in_parallel(lambda _, text, trace, policy: run(text, trace, policy=policy), rows):
                 quiet, flood = result["per_tenant"]["quiet"], result["per_tenant"].get("flood")
                 flooded = f"{100 * flood['on_time_share']:.1f} %" if flood else ""
                 print(f"| {name} | {prompt or 'drawn'} | {quiet['ttft_s']['p50']:.3f} s | {quiet['ttft_s']['p99']:.3f} s "
@@ -92,54 +102,64 @@ def large_trace(path, seed):
     path.write_text("\n".join(lines) + "\n")
 
 
-def large_row(fairness, weight, traces, seed):
+def large_row(fairness, weight, traces, policy, seed):
     text = (f"fairness: {fairness}\ngpus: [{{id: g, kind: a100-80}}]\n"
             "replicas: [{id: r, gpus: [g], model: llama-3.1-8b, kv_memory: 18GB, simulated: {}}]\n"
             "classes: {standard: {ttft: 3s, tpot: 100ms, queue: 30s, default: true}}\n"
             f"tenants: [{{name: large, keys: [sk-1], weight: {weight}}}, {{name: small, keys: [sk-2]}}]\n"
             "trace: {models: {'': llama-3.1-8b}}\n")
-    return run(text, traces[seed])
+    return run(text, traces[seed], policy=policy)
 
 
 def large_table():
-    print("| one A100 with 18 GB | weight of large | large on time | its p99 TTFT | small on time | active/s |")
+    print("| fairness or rival, one A100 with 18 GB | weight of large | large on time | its p99 TTFT | small on time | active/s |")
     print("|---|---:|---:|---:|---:|---:|")
     with tempfile.TemporaryDirectory() as folder:
         traces = {seed: pathlib.Path(folder) / f"{seed}.csv" for seed in SEEDS}
         for seed, trace in traces.items():
             large_trace(trace, seed)
-        rows = [("none", 1, traces)] + [(kind, weight, traces) for kind in ("leads", "weighted") for weight in (1, 4)]
-        for (fairness, weight, _), results in over_seeds(large_row, rows, SEEDS):
+        rows = [("none", 1, traces, None)]
+        rows += [(kind, weight, traces, None) for kind in ("leads", "weighted") for weight in (1, 4)]
+        rival = best_rival(lambda policy: large_row("none", 1, traces, policy, SEEDS[0]),
+                     lambda result: result["per_tenant"]["large"]["on_time_share"], FEW)
+        for (fairness, weight, _, policy), results in over_seeds(large_row, [*rows, ("none", 1, traces, rival)], SEEDS):
             mean = mean_of(results)
             shares = [mean(lambda result, name=name: 100 * result["per_tenant"][name]["on_time_share"])
                       for name in ("large", "small")]
             late = mean(lambda result: result["per_tenant"]["large"]["ttft_s"]["p99"])
-            print(f"| `{fairness}` | {weight} | {shares[0]:.1f} % | {late:.2f} s | {shares[1]:.1f} % "
+            print(f"| `{policy or fairness}` | {weight} | {shares[0]:.1f} % | {late:.2f} s | {shares[1]:.1f} % "
                   f"| {mean(lambda result: result['active_tokens_per_s']):.0f} |")
 
 
-def cost_row(scenario, window, rate, fairness):
+def cost_row(scenario, window, rate, fairness, policy=None):
     text = f"fairness: {fairness}\n" + scenario.fleet.read_text()
-    return run(text, window.trace, from_=from_second(window.start), duration=f"{COST_SECONDS}s", rate=rate)
+    return run(text, window.trace, from_=from_second(window.start), duration=f"{COST_SECONDS}s", rate=rate, policy=policy)
+
+
+def most_active(load):
+    return best_rival(lambda policy: cost_row(*load, "none", policy), lambda result: result["active_tokens_per_s"], FEW)
 
 
 def cost_table():
-    print("| scenario, rate | fairness | active tokens | on time | worst tenant | worst prompt quartile |")
+    print("| scenario, rate | fairness or rival | active tokens | on time | worst tenant | worst prompt quartile |")
     print("|---|---|---:|---:|---:|---:|")
     kinds = ["none", "leads", "weighted"]
     jobs = []
     for name, rates in COSTS:
         scenario = next(each for each in policy_scenarios.ALL if each.name == name)
-        jobs += [(scenario, scenario.windows[0], rate, fairness) for rate in rates for fairness in kinds]
-    for (scenario, window, rate, fairness), result in in_parallel(cost_row, jobs):
-        if fairness == "none":
+        loads = [(scenario, scenario.windows[0], rate) for rate in rates]
+        rows = [(fairness, None) for fairness in kinds] + [("none", most_active(loads[1]))]
+        jobs += [(*load, *row) for load in loads for row in rows]
+    for (scenario, window, rate, fairness, policy), result in in_parallel(cost_row, jobs):
+        name = policy or fairness
+        if name == "none":
             base = result["active_tokens_per_s"]
-        active = f"{base:.0f}/s" if fairness == "none" else f"{100 * result['active_tokens_per_s'] / base - 100:+.1f} %"
+        active = f"{base:.0f}/s" if name == "none" else f"{100 * result['active_tokens_per_s'] / base - 100:+.1f} %"
         whole = result["on_time_share"]
         tenants = [each["on_time_share"] for each in result["per_tenant"].values() if each["offered"] >= 50]
         worst = f"{min(tenants) / whole:.2f}" if tenants else ""
         quartile = min(each["on_time_share"] for each in result["per_prompt_quartile"].values()) / whole
-        print(f"| {scenario.name}, {rate}x, {window.name} | `{fairness}` | {active} | {100 * whole:.1f} % | {worst} "
+        print(f"| {scenario.name}, {rate}x, {window.name} | `{name}` | {active} | {100 * whole:.1f} % | {worst} "
               f"| {quartile:.2f} |")
 
 

@@ -4,6 +4,8 @@ Table `gpus`: the fewest H100 for 5 to 40 models. They are alone on a GPU each, 
 Table `share`: the requests of 20 models on time, by the number of GPUs. All models are on every GPU.
 Table `host`: the same on 4 GPUs, by the memory of their host for the weights of those asleep.
 Table `turns`: five models that are busy in turn on a GPU with memory for three.
+Table `awake`: the fewest H100 for models that are all awake, with the best of five rivals. Rivals wake nobody.
+Table `rivals`: the requests of 20 models on time with the best of them. Only models with most requests for their memory are awake.
 Table `day`: the fewest H200 for the day of five real models (3B to 70B), in quarters: one model per GPU, awake, asleep.
 """
 
@@ -19,6 +21,7 @@ SHAPES = [("qwen2.5-1.5b", 3.08e9, 0.3), ("qwen2.5-3b", 6.18e9, 0.3), ("qwen2.5-
 DAY_MODELS = [("m-small", "qwen2.5-3b", 2, 0.3), ("m-mid", "qwen2.5-7b", 2, 0.69), ("mm-image", "llama-3.1-8b", 2, 0.73),
               ("m-large", "qwen2.5-14b", 2, 1.35), ("deepseek-r1", "llama-3.1-70b", 1, 3.2)]
 DAY = "servegen_multimodel_day_a.csv.gz"
+ROUTERS = ("least_request", "least_load", "past_future", "threshold_gate", "mc_sf")
 GOALS = ["10s", "2s"]
 HOUR = "1h"
 CACHE = 4e9  # Of a replica that sleeps, and the bytes that its engine takes besides.
@@ -58,6 +61,39 @@ def shared(count, gpus, ttft, host=None):
     return lines + classes(ttft)
 
 
+def resident(i):
+    """Bytes of an awake replica of model i."""
+    return SHAPES[i % 4][1] + ENGINE + CACHE
+
+
+def fitted(names, gpus):
+    """Pairs of a model and its GPU: the largest first, each on the first GPU with room. None: they have no room."""
+    free, places = [USABLE] * gpus, []
+    for i in sorted(names, key=resident, reverse=True):
+        gpu = next((gpu for gpu in range(gpus) if free[gpu] >= resident(i)), None)
+        if gpu is None:
+            return None
+        free[gpu] -= resident(i)
+        places.append((i, gpu))
+    return places
+
+
+def packed(offered, gpus):
+    """The models with most requests for their memory, as long as they have room."""
+    places = []
+    for i in sorted(offered, key=lambda i: offered[i] / resident(i), reverse=True):
+        places = fitted([name for name, _ in places] + [i], gpus) or places
+    return places
+
+
+def awake(count, gpus, ttft, places):
+    lines = ["gpus:"] + [f"  - {{id: gpu{g}, kind: h100, memory: {USABLE / 1e9:.1f}GB}}" for g in range(gpus)]
+    lines += models(count) + ["replicas:"]
+    lines += [f"  - {{id: m{i:02d}, gpus: [gpu{g}], model: market-{i:02d}, kv_memory: {CACHE / 1e9:.0f}GB, "
+              f"resident: {resident(i) / 1e9:.2f}GB, simulated: {{}}}}" for i, g in places]
+    return lines + classes(ttft)
+
+
 def run(lines, trace, *flags, **options):
     with config_file("\n".join(lines) + "\n") as config:
         return simulate(config, trace, *flags, duration=HOUR, **options)
@@ -67,8 +103,8 @@ def workload(count):
     return "generate:market" if count == 20 else f"generate:market-{count}"
 
 
-def plan(count, ttft, sleeping):
-    found = run(planned(count, ttft, sleeping), workload(count), "--plan", gpu="h100")
+def plan(count, ttft, sleeping, policy=None):
+    found = run(planned(count, ttft, sleeping), workload(count), "--plan", gpu="h100", policy=policy)
     return {name: (found[name]["gpus"], found[name]["feasible_on_time_share"]) for name in ("dedicated", "colocated")}
 
 
@@ -120,6 +156,34 @@ def print_turns():
               f"{result['sleep']['failed']} |", flush=True)
 
 
+def print_rivals():
+    print("| TTFT | GPUs | policy | models awake | on time | of the requests of awake models |")
+    print("|---:|---:|---|---:|---:|---:|")
+    for ttft in GOALS:
+        asleep = run(shared(20, 6, ttft), workload(20), seed=1)
+        offered = {int(name[-2:]): model["offered"] for name, model in asleep["per_model"].items()}
+        for gpus in (2, 3, 4, 5, 6):
+            places = packed(offered, gpus)
+
+            rows = [("penstock", "in turn", run(shared(20, gpus, ttft), workload(20), seed=1))]
+            fixed = {policy: run(awake(20, gpus, ttft, places), workload(20), seed=1, policy=policy) for policy in ROUTERS}
+            rival = max(ROUTERS, key=lambda policy: fixed[policy]["on_time_share"])
+            for policy, count, result in (*rows, (rival, len(places), fixed[rival])):
+                print(f"| {ttft} | {gpus} | `{policy}` | {count} | {100 * result['on_time_share']:.2f} % | "
+                      f"{100 * result['feasible']['on_time_share']:.2f} % |", flush=True)
+
+
+def print_awake():
+    print("| TTFT | models | all awake, `penstock` | all awake, best rival |")
+    print("|---:|---:|---:|---:|")
+    for ttft in GOALS:
+        for count in (5, 10, 20):
+            fewest = {policy: plan(count, ttft, False, policy)["colocated"][0] for policy in ("penstock", *ROUTERS)}
+            rival = min(ROUTERS, key=fewest.get)
+            print(f"| {ttft} | {count} | {fewest['penstock']} | {fewest[rival]} (`{rival}`) |",
+                  flush=True)
+
+
 def day_fleet(ttft, sleeping):
     """A configuration for --plan."""
     lines = ["gpus:"] + [f"  - {{id: gpu{i}, kind: h200}}" for i in range(len(DAY_MODELS))] + ["models:"]
@@ -146,4 +210,5 @@ def print_day():
 
 
 if __name__ == "__main__":
-    {"gpus": print_gpus, "share": print_share, "host": print_host, "turns": print_turns, "day": print_day}[sys.argv[1]]()
+    {"gpus": print_gpus, "awake": print_awake, "share": print_share, "rivals": print_rivals, "host": print_host,
+     "turns": print_turns, "day": print_day}[sys.argv[1]]()

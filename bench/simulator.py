@@ -5,6 +5,7 @@ The variable PENSTOCK_BINARY or PENSTOCK names another program than that of buil
 
 import concurrent.futures
 import contextlib
+import functools
 import itertools
 import json
 import os
@@ -64,3 +65,27 @@ def mean_of(results):
 def median_of(results):
     """A function that takes the median of a figure over the results."""
     return lambda figure: statistics.median(figure(result) for result in results)
+
+
+@functools.lru_cache(maxsize=None)
+def rivals(*names):
+    """The policies of these names, or all, at their defaults and at their documented alternatives. `present_use` is none."""
+    printed = subprocess.run([PENSTOCK, "policies", "--json"], capture_output=True, text=True, check=True).stdout
+    policies = [policy for policy in json.loads(printed) if policy["name"] not in ("penstock", "present_use")]
+    policies = [policy for policy in policies if not names or policy["name"] in names]
+    return tuple(":".join(filter(None, (policy["name"], setting)))
+                 for policy in policies for setting in ("", *policy["alternatives"]))
+
+
+GATES = ("llmd_utilization", "llmd_concurrency", "threshold_gate", "past_future", "max_tokens", "mc_sf")
+# Most policies at their defaults, and some of their alternatives, for benches that take long.
+FEW = ("round_robin", "least_request", "power_of_two", "chwbl", "prequal", "cache_aware", "cache_aware:balance_abs=8,balance_rel=1.1",
+       "least_load", "least_load:veto=1", "dynamo_cost", "llmd_utilization", "llmd_utilization:ttl=2", "llmd_concurrency",
+       "llmd_concurrency:max=64,ttl=2", "threshold_gate", "threshold_gate:kv=0.9,queue=10", "past_future",
+       "past_future:reserved=0.03", "max_tokens:limit=256", "max_tokens:limit=2048", "mc_sf", "mc_sf:length=median")
+
+
+def best_rival(one, merit, among=None):
+    """The rival whose one(policy) has the greatest merit; of equal ones the first."""
+    results = list(in_parallel(one, [(policy,) for policy in among or rivals()]))
+    return max(results, key=lambda found: merit(found[1]))[0][0]
