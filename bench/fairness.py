@@ -5,7 +5,7 @@
 `cost`: the active tokens of each fairness against none. Arrivals are drawn from fixed seeds.
 
 Rivals know no tenants. `flood` has the rival with the most requests of the quiet tenant on time in the first 200 s.
-In `large`, it is the one with the most large requests on time with seed 1. In `cost`, it has the most active tokens at the second rate.
+In `large`, it is the one with the most large requests on time with seed 1. In `cost`, it has the most active tokens.
 """
 
 import math
@@ -147,9 +147,8 @@ def cost_table():
     jobs = []
     for name, rates in COSTS:
         scenario = next(each for each in policy_scenarios.ALL if each.name == name)
-        loads = [(scenario, scenario.windows[0], rate) for rate in rates]
-        rows = [(fairness, None) for fairness in kinds] + [("none", most_active(loads[1]))]
-        jobs += [(*load, *row) for load in loads for row in rows]
+        for load in [(scenario, scenario.windows[0], rate) for rate in rates]:
+            jobs += [(*load, fairness, None) for fairness in kinds] + [(*load, "none", most_active(load))]
     for (scenario, window, rate, fairness, policy), result in in_parallel(cost_row, jobs):
         name = policy or fairness
         if name == "none":
