@@ -2,14 +2,15 @@
 bench/results/eviction.md.
 
 Every figure is the median of nine seeds. `alone` has the same bursts on an empty fleet: each seed is divided by its own.
-Jobs that an overloaded fleet delays end after the trace, so their tokens within it are a figure of their own. The last row
-of a rate is the rival with the most interactive requests on time at rate 1 with seed 1.
+Jobs that an overloaded fleet delays end after the trace, so their tokens within it are a figure of their own. The last
+rows of a rate are rivals, chosen at rate 1 with seed 1. The first one has the most interactive requests on time. The second one
+has them among those that serve nine tenths of the background tokens.
 """
 
 import statistics
 
 from policy_scenarios import SCENARIOS
-from simulator import FEW, best_rival, config_file, over_seeds, simulate
+from simulator import FEW, config_file, in_parallel, over_seeds, simulate
 
 CONFIG = SCENARIOS / "jobs.yaml"
 SEEDS = tuple(range(1, 10))
@@ -41,13 +42,17 @@ def jobs(figure):
     return lambda result: figure(result["per_class"]["background"])
 
 
+def active(group):
+    return group["active_tokens_per_s"]
+
+
 def share(group):
     return group["on_time_share"]
 
 
 def delivered(result):
     """Tokens per second of jobs that came before the trace ended. Interactive requests end within seconds."""
-    return result["delivered"]["active"] - users(lambda group: group["active_tokens_per_s"])(result)
+    return result["delivered"]["active"] - users(active)(result)
 
 
 def p99(group):
@@ -57,8 +62,8 @@ def p99(group):
 def row(rate, policy, results, alone, plain):
     slowest = median(results, users(p99))
     over = statistics.median(users(p99)(result) / users(p99)(empty) for result, empty in zip(results, alone))
-    tokens = median(results, jobs(lambda group: group["active_tokens_per_s"]))
-    kept = tokens / median(plain, jobs(lambda group: group["active_tokens_per_s"]))
+    tokens = median(results, jobs(active))
+    kept = tokens / median(plain, jobs(active))
     within = median(results, delivered) / median(plain, delivered)
     on_time = median(results, users(share))
     tail = median(results, jobs(p99))
@@ -71,9 +76,12 @@ def main():
     print("| rate | policy | interactive on time | its p99 TTFT | over an empty fleet | background tokens | within the trace "
           "| its p99 TTFT | tokens computed again/s |")
     print("|---:|---|---:|---:|---:|---:|---:|---:|---:|")
-    among = [policy + mark for policy in FEW for mark in ("", MARK)]
-    rival = best_rival(lambda policy: run("jobs", policy, 1, SEEDS[0]), users(share), among)
-    policies = tuple(dict.fromkeys((*POLICIES, rival)))
+    among = [(policy + mark,) for policy in FEW for mark in ("", MARK)]
+    tried = {policy: result for (policy,), result in in_parallel(lambda policy: run("jobs", policy, 1, SEEDS[0]), among)}
+    enough = 0.9 * max(map(jobs(active), tried.values()))
+    fair = [policy for policy in tried if jobs(active)(tried[policy]) >= enough]
+    policies = tuple(dict.fromkeys((*POLICIES, *(max(those, key=lambda policy: users(share)(tried[policy]))
+                                                 for those in (tried, fair)))))
     runs = [(trace, policy, rate) for rate in RATES
             for trace, policy in [("users", "penstock")] + [("jobs", policy) for policy in policies]]
     found = dict(over_seeds(run, runs, SEEDS))
