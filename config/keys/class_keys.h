@@ -30,12 +30,12 @@ void VisitFields(Section& each, Visitor& visit) {
         TimeForm{Duration(), kGoal.highest});
   visit({"default", "The class of requests that name none; at most one class. Left out everywhere: standard."},
         each.is_default, FlagForm{});
-  visit(
-      {"evictable",
-       "Running requests of the class make room for classes above it; at most twice each. Once it gives tokens, only "
-       "a request that could be continued does so: none with `tools`, `logprobs`, token ids, `n` above 1, `seed` or a "
-       "fixed format, and no completion without a limit. Whole messages and responses run to their end, too."},
-      each.evictable, FlagForm{});
+  visit({"evictable",
+         "Running requests of the class make room for classes above it; at most twice each. Once it gives tokens, only "
+         "a request that could be continued does so: none with `tools`, `logprobs`, `n` above 1, `seed` or a fixed "
+         "format. Requests for token ids, completions without a limit, whole messages and responses run to their end, "
+         "too."},
+        each.evictable, FlagForm{});
   visit({"parking",
          "A stream that is far ahead of its due times may lend its memory to others, and goes on in time. Without "
          "`refuse_late` no stream does."},

@@ -100,7 +100,7 @@ void VisitLimitSizes(Section& limits, Visitor& visit) {
          "Most bytes of answers in buffers over 4 KiB, from the engine to the client, or to the disk for a line of a "
          "batch. An answer takes 72 KiB at least; "
          "503 where they are not free. One that finds no more room, or is over 1 MB, goes to its client while it is "
-         "read, unless the router makes it of a stream. "
+         "read. One that the router makes of a stream cannot. "
          "Shared and lowered like max_body_memory, to an eighth of the process's memory."},
         limits.max_answer_memory, kTotalSize);
 }

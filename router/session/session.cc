@@ -11,7 +11,6 @@
 #include "router/live/loop_turn.h"
 #include "router/openai/passed/body_scan.h"
 #include "router/session/client/attended.h"
-#include "router/session/state/answer_memory.h"
 #include "router/telemetry/engine_metrics.h"
 
 namespace penstock {
@@ -88,9 +87,7 @@ asio::awaitable<void> Session::ServeLongBody() {
 }
 
 asio::awaitable<void> Session::Serve() {
-  // Answers that are gathered leave the memory of answers to others.
-  const bool gathers = state_.facts().stream_inside && state_.request.inside == nullptr;
-  if (gathers && AnswerMemory(state_).crowded()) fresh_.AskWhole();
+  fresh_.MindMemory();
   delivery_.Begin();
   Client& client = state_.client();
   if (IsFree(state_.request.endpoint)) {
@@ -241,10 +238,7 @@ NextStep Session::Judge(const AttemptEnd& end) {
 void Session::PlaceAgain(AttemptEnd end) {
   ending_.Remember(std::move(end.error));
   admission_.ticket().LeaveBoard();
-  if (fresh_.due()) {
-    state_.any_answer = false;
-    state_.client().Forget();
-  }
+  if (fresh_.due()) fresh_.ForgetAnswer();
   delivery_.AwaitResume();
   admission_.Requeue(/*aborted=*/end.kind == AttemptEnd::Kind::kAborted, state_.ledger.pause());
   record_.OnWait();

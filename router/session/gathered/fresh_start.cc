@@ -2,6 +2,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "router/session/state/answer_memory.h"
 
 namespace penstock {
 namespace {
@@ -14,6 +15,11 @@ bool Failed(const AttemptEnd& end) {
 bool Unable(const AttemptEnd& end) { return end.engine_error == EngineErrorKind::kServer; }
 
 }  // namespace
+
+void FreshStart::MindMemory() {
+  const bool gathers = state_.facts().stream_inside && state_.request.inside == nullptr;
+  if (gathers && AnswerMemory(state_).crowded()) AskWhole();
+}
 
 bool FreshStart::due() const {
   const RelayState& answer = state_.answer;
@@ -46,12 +52,16 @@ bool FreshStart::Saves(const AttemptEnd& end, const NextStep& step) {
   if (state_.ledger.exhausted() || Now() >= state_.answer_deadline) return false;
   if (NeedsWhole(end)) {
     AskWhole();
-    state_.any_answer = false;
-    state_.client().Forget();
+    ForgetAnswer();
     return true;
   }
   if (!state_.client().unfit().empty() || !CannotGoOn(end, step)) return false;
   return refused_ = true;
+}
+
+void FreshStart::ForgetAnswer() {
+  state_.any_answer = false;
+  state_.client().Forget();
 }
 
 void FreshStart::AskWhole() {

@@ -14,16 +14,20 @@ class FreshStart {
  public:
   explicit FreshStart(SessionState& state) : state_(state) {}
 
+  // Before the first attempt: an answer that would crowd the memory of answers is not gathered.
+  void MindMemory();
   // The next attempt begins anew.
   bool due() const;
   // The engine is well and did not go on with the answer, or gives no stream: no loss for the request.
   bool Excuses(const AttemptEnd& end) const;
   // After an attempt and its step: no engine goes on with the answer, or none can be gathered. True at most twice.
   bool Saves(const AttemptEnd& end, const NextStep& step);
-  // The engine shall give the answer whole, as its client asked for it. Before the first attempt, or where Saves().
-  void AskWhole();
+  // The client has nothing of the answer.
+  void ForgetAnswer();
 
  private:
+  // The engine shall give the answer whole, as its client asked for it.
+  void AskWhole();
   // The engine gives no stream that makes an answer.
   bool NeedsWhole(const AttemptEnd& end) const;
   bool CannotGoOn(const AttemptEnd& end, const NextStep& step) const;

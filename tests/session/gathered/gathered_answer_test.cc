@@ -7,56 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "tests/session/session_world.h"
+#include "tests/session/gathered/gathered_job.h"
 
 namespace penstock {
 namespace {
-
-using Json = nlohmann::json;
-
-const std::string kPrompt = R"({"model":"m","prompt":"tell","max_tokens":64})";
-const std::string kText =
-    R"({"id":"c1","object":"text_completion","choices":[{"index":0,"text":"hi","finish_reason":"stop"}],)"
-    R"("usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10}})";
-const std::string kUsage = R"({"id":"c1","object":"text_completion","created":1,"model":"m","choices":[],)"
-                           R"("usage":{"prompt_tokens":9,"completion_tokens":4,"total_tokens":13}})";
-const HeaderList kJob = {{"x-penstock-class", "background"}, {"x-penstock-receipt", "1"}};
-
-std::string TextJson(const std::string& text, const std::string& finish = "null") {
-  return R"({"id":"c1","object":"text_completion","created":1,"model":"m","choices":[{"index":0,"text":")" + text +
-         R"(","finish_reason":)" + finish + "}]}";
-}
-
-void EndWith(EngineCall& call, const std::string& last) {
-  call.Event(TextJson(last, "\"stop\""));
-  call.Event(kUsage);
-  call.Chunk("data: [DONE]\n\n");
-  call.EndStream();
-}
-
-// A client of completions in the class background, in front of an engine with this script.
-struct Job {
-  explicit Job(ScriptedEngine::Script script, void (*adjust)(Config&) = nullptr)
-      : engine(std::move(script)), world(Adjusted(engine.url(), adjust)) {
-    world.endpoint = Endpoint::kCompletions;
-    EXPECT_TRUE(world.WaitUp());
-  }
-  static Config Adjusted(const std::string& url, void (*adjust)(Config&)) {
-    Config config = ConfigOf(url);
-    if (adjust != nullptr) adjust(config);
-    return config;
-  }
-  void RunAborted() {
-    std::future<void> ended = world.Begin(client, kPrompt, kJob);
-    EXPECT_TRUE(Eventually([&] { return !world.book.Of<FirstToken>().empty(); }));
-    world.Abort();
-    EXPECT_EQ(ended.wait_for(kPatience), std::future_status::ready);
-  }
-
-  ScriptedEngine engine;
-  SessionWorld world;
-  MemoryClient client;
-};
 
 TEST(GatheredAnswer, AnEngineStreamsAndItsClientGetsOneWholeAnswer) {
   for (const bool slow : {false, true}) {
@@ -109,31 +63,6 @@ TEST(GatheredAnswer, OtherRequestsGoToTheirEngineAsTheyAre) {
   }
 }
 
-TEST(GatheredAnswer, AnEngineThatGivesAWholeAnswerAllTheSameIsBelieved) {
-  Job job([](EngineCall& call) { call.Answer(200, kText); });
-  ASSERT_TRUE(job.world.Run(job.client, kPrompt, kJob));
-  EXPECT_EQ(job.client.text, kText);
-  EXPECT_EQ(job.client.ends, 1);
-}
-
-// The engine is aborted in the middle of its first answer; `next` is the script from then on.
-ScriptedEngine::Script Aborted(std::atomic<int>& calls, std::string& asked, ScriptedEngine::Script next) {
-  return [&, next = std::move(next)](EngineCall& call) {
-    if (calls++ > 0) {
-      asked = call.request.body;
-      return next(call);
-    }
-    call.BeginStream();
-    call.Event(TextJson("one"));
-    call.wire.WaitClosed();
-  };
-}
-
-void FinishWithTwo(EngineCall& call) {
-  call.BeginStream();
-  EndWith(call, " two");
-}
-
 TEST(GatheredAnswer, ARequestThatIsTakenBackGoesOnFromItsText) {
   std::atomic<int> calls{0};
   std::string asked;
@@ -154,87 +83,6 @@ TEST(GatheredAnswer, AnAnswerWhoseTextIsNotKeptBeginsAnew) {
   job.RunAborted();
   EXPECT_EQ(Json::parse(job.client.text)["choices"][0]["text"], " two");
   EXPECT_EQ(Json::parse(asked)["prompt"], "tell");
-}
-
-TEST(GatheredAnswer, AnAnswerThatItsEngineDoesNotGoOnWithBeginsAnew) {
-  std::atomic<int> calls{0};
-  std::string asked;
-  Job job(Aborted(calls, asked, [&calls](EngineCall& call) {
-    if (calls == 2) return call.Answer(400, R"({"error":{"message":"no such prompt","type":"BadRequestError"}})");
-    FinishWithTwo(call);
-  }));
-  job.RunAborted();
-  EXPECT_EQ(job.client.status(), 200);
-  EXPECT_EQ(Json::parse(job.client.text)["choices"][0]["text"], " two");
-  EXPECT_EQ(Json::parse(asked)["prompt"], "tell");
-  EXPECT_EQ(calls, 3);
-  EXPECT_EQ(job.world.book.Of<AnswerFixed>().size(), 1U);
-}
-
-// An engine that breaks off refuses to go on with its answer, in three ways.
-TEST(GatheredAnswer, ARefusalToGoOnBehindALostEngineIsNoSecondLoss) {
-  const std::string bad = R"({"error":{"message":"no such prompt","type":"BadRequestError"}})";
-  for (const auto& [status, body] : {std::pair(400, bad), std::pair(500, bad), std::pair(200, kText)}) {
-    std::atomic<int> calls{0};
-    Job job([&, status = status, body = body](EngineCall& call) {
-      const int turn = ++calls;
-      if (turn == 2) return call.Answer(status, body);
-      if (turn == 3 && status == 200) return call.Answer(200, kText);
-      if (turn == 3) return FinishWithTwo(call);
-      call.BeginStream();
-      call.Event(TextJson("one"));
-      call.wire.Close();
-    });
-    ASSERT_TRUE(job.world.Run(job.client, kPrompt, kJob));
-    EXPECT_EQ(job.client.status(), 200) << status << " " << job.client.error.message;
-    EXPECT_EQ(Json::parse(job.client.text)["choices"][0]["text"], status == 200 ? "hi" : " two");
-    EXPECT_EQ(calls, 3);
-  }
-}
-
-TEST(GatheredAnswer, AnEngineThatRefusesAStreamIsAskedForTheWholeAnswer) {
-  for (const int status : {400, 501}) {
-    std::string asked;
-    Job job([&](EngineCall& call) {
-      asked = call.request.body;
-      if (asked == kPrompt) return call.Answer(200, kText);
-      call.Answer(status, R"({"error":{"message":"Unrecognized request argument supplied: stream_options"}})");
-    });
-    ASSERT_TRUE(job.world.Run(job.client, kPrompt, kJob));
-    EXPECT_EQ(job.client.status(), 200) << status;
-    EXPECT_EQ(job.client.text, kText);
-    EXPECT_EQ(asked, kPrompt);
-    EXPECT_EQ(job.world.book.Of<AnswerFixed>().size(), 1U);
-  }
-}
-
-TEST(GatheredAnswer, ABadRequestIsAskedOnce) {
-  std::atomic<int> calls{0};
-  Job job([&](EngineCall& call) {
-    ++calls;
-    call.Answer(400, R"({"error":{"message":"top_p must be below 1"}})");
-  });
-  ASSERT_TRUE(job.world.Run(job.client, kPrompt, kJob));
-  EXPECT_EQ(job.client.status(), 400);
-  EXPECT_EQ(calls, 1);
-}
-
-TEST(GatheredAnswer, AStreamWithoutUsageMakesAnAnswerWithTheRoutersCount) {
-  for (const bool done : {true, false}) {
-    Job job([&](EngineCall& call) {
-      call.BeginStream();
-      for (const char* word : {"a", "b", "c"}) call.Event(TextJson(word));
-      call.Event(TextJson("d", "\"stop\""));
-      if (done) call.Chunk("data: [DONE]\n\n");
-      call.EndStream();
-    });
-    ASSERT_TRUE(job.world.Run(job.client, kPrompt, kJob));
-    const Json answer = Json::parse(job.client.text);
-    EXPECT_EQ(answer["choices"][0]["text"], "abcd");
-    EXPECT_EQ(answer["usage"]["completion_tokens"], 4);
-    EXPECT_GT(answer["usage"]["prompt_tokens"], 0);
-    EXPECT_EQ(job.client.ends, 1);
-  }
 }
 
 TEST(GatheredAnswer, AnswersThatHoldAQuarterOfTheirMemoryAreGatheredNoMore) {
@@ -278,34 +126,6 @@ TEST(GatheredAnswer, AnAnswerThatFindsNoMemoryIsTurnedAway) {
   EXPECT_EQ(job.client.status(), 503);
   EXPECT_EQ(job.client.error.reason, LabelOf(TurnedAway::kAnswerMemory));
   EXPECT_EQ(job.client.text, "");
-}
-
-TEST(GatheredAnswer, AStreamThatMakesNoAnswerIsAFaultOfItsEngine) {
-  Job job([](EngineCall& call) {
-    call.BeginStream();
-    call.Event(R"({"id":"c1","choices":[{"index":0,"text":5}]})");
-    EndWith(call, "d");
-  });
-  ASSERT_TRUE(job.world.Run(job.client, kPrompt, kJob));
-  EXPECT_EQ(job.client.status(), 502);
-  EXPECT_EQ(job.client.ends, 1);
-}
-
-TEST(GatheredAnswer, AnAnswerWhoseStreamHasNoFinishIsAskedForWhole) {
-  std::atomic<int> calls{0};
-  Job job([&](EngineCall& call) {
-    ++calls;
-    if (call.request.body == kPrompt) return call.Answer(200, kText);
-    call.BeginStream();
-    call.Event(TextJson("one"));
-    call.Chunk("data: [DONE]\n\n");
-    call.EndStream();
-  });
-  ASSERT_TRUE(job.world.Run(job.client, kPrompt, kJob));
-  EXPECT_EQ(job.client.status(), 200);
-  EXPECT_EQ(job.client.text, kText);
-  EXPECT_EQ(job.client.ends, 1);
-  EXPECT_EQ(calls, 2);
 }
 
 TEST(GatheredAnswer, ALongEventAndALongAnswerComeInParts) {
