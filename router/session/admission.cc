@@ -15,15 +15,15 @@ void Admission::Arrive(TicketHolder& holder) {
   if (prepared.caller.limited) state_.allowance = state_.loop.edge().core->AllowanceOf(prepared.caller.tenant);
 }
 
-void Admission::Requeue(bool aborted, Duration pause) {
-  if (pause == Duration()) return Return(aborted);
-  pause_.emplace(state_.loop.deadlines(), [this, aborted] { Return(aborted); });
+void Admission::Requeue(bool returns, Duration pause) {
+  if (pause == Duration()) return Return(returns);
+  pause_.emplace(state_.loop.deadlines(), [this, returns] { Return(returns); });
   pause_->Arm(pause);
 }
 
-void Admission::Return(bool aborted) {
+void Admission::Return(bool returns) {
   const RelayState& answer = state_.answer;
-  ticket_->Requeue(Tokens(std::max(answer.carried, answer.relayed.before)), !aborted, state_.in_prefill);
+  ticket_->Requeue(Tokens(std::max(answer.carried, answer.relayed.before)), !returns, state_.in_prefill);
 }
 
 void Admission::Close(Outcome outcome) {

@@ -25,13 +25,13 @@ class Admission {
   Ticket& ticket() { return *ticket_; }
 
   // Returns the request to the core for another attempt, with the tokens that its client has. It keeps its place at the
-  // replica for the time of `pause`.
-  void Requeue(bool aborted, Duration pause);
+  // replica for the time of `pause`. `returns`: the same replica may take it again.
+  void Requeue(bool returns, Duration pause);
   // Nothing if it closed before, or was refused.
   void Close(Outcome outcome);
 
  private:
-  void Return(bool aborted);
+  void Return(bool returns);
 
   SessionState& state_;
   std::optional<Ticket> ticket_;

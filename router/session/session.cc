@@ -215,7 +215,7 @@ bool Session::TellsOfLostCache(const AttemptEnd& end) {
   return !before && (refused || (end.engine_error == EngineErrorKind::kServer && !end.hopeless));
 }
 
-NextStep Session::Judge(const AttemptEnd& end) {
+NextStep Session::Judge(AttemptEnd& end) {
   state_.silent_work.reset();
   if (end.engine_at_fault) record_.OnEngineError(end);
   const Blame blame = BlameOf(end);
@@ -227,7 +227,8 @@ NextStep Session::Judge(const AttemptEnd& end) {
     state_.loop.edge().report(state_.replica(),
                               blame == Blame::kUnreached ? EngineNews::kConnectFailed : EngineNews::kBrokenAnswer);
   }
-  if (!fresh_.Excuses(end)) state_.ledger.OnEnd(end, state_.replica(), state_.answer.delivered);
+  end.excused = fresh_.Excuses(end);
+  if (!end.excused) state_.ledger.OnEnd(end, state_.replica(), state_.answer.delivered);
   const NextStep step = After(end, state_.request.endpoint, state_.facts(), ProgressNow(), Now());
   if (!admission_.ticket().open() || !fresh_.Saves(end, step)) return step;
   admission_.ticket().FixAnswer();
@@ -240,7 +241,7 @@ void Session::PlaceAgain(AttemptEnd end) {
   admission_.ticket().LeaveBoard();
   if (fresh_.due()) fresh_.ForgetAnswer();
   delivery_.AwaitResume();
-  admission_.Requeue(/*aborted=*/end.kind == AttemptEnd::Kind::kAborted, state_.ledger.pause());
+  admission_.Requeue(end.excused || end.kind == AttemptEnd::Kind::kAborted, state_.ledger.pause());
   record_.OnWait();
   if (const InsideRequest* inside = state_.request.inside) inside->observer->OnRequeue();
   state_.client().Attach();

@@ -53,7 +53,7 @@ class Session final : private TicketHolder {
   // True once at most.
   bool TellsOfLostCache(const AttemptEnd& end);
   // Counts the end of an attempt that did not finish, and asks the rules.
-  NextStep Judge(const AttemptEnd& end);
+  NextStep Judge(AttemptEnd& end);
   void PlaceAgain(AttemptEnd end);
   AnswerProgress ProgressNow() const;
   // True: an abort would end the answer, or the whole answer would come too late for its time limit.

@@ -35,6 +35,8 @@ struct AttemptEnd {
   bool engine_at_fault = false;
   // The engine is well: it gave an error, or an answer of another shape than the router needs.
   bool orderly = false;
+  // It asked the engine for more than every engine gives. The request may go there again.
+  bool excused = false;
   // The decode engine of a pair said so, and it was to take a cache over: it may compute the prompt, once.
   bool cache_lost = false;
   // The times that the engine got the whole request, and a part of it only.

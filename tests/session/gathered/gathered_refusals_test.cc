@@ -30,6 +30,7 @@ TEST(GatheredAnswer, ARefusalToGoOnBehindALostEngineIsNoSecondLoss) {
     EXPECT_EQ(job.client.status(), 200) << status << " " << job.client.error.message;
     EXPECT_EQ(Json::parse(job.client.text)["choices"][0]["text"], status == 200 ? "hi" : " two");
     EXPECT_EQ(calls, 3);
+    EXPECT_FALSE(job.world.book.Of<RequestRequeued>().back().avoid_replica) << "the lost engine is avoided instead";
   }
 }
 
