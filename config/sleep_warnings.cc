@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/text/units_text.h"
@@ -45,7 +46,14 @@ bool HasClass(const Config& config, const ModelConfig* model, const ClassConfig&
 
 std::vector<std::string> SleepWarnings(const Config& config) {
   std::vector<std::string> warnings;
-  if (!absl::StartsWith(config.policy, "penstock")) return warnings;
+  if (!absl::StartsWith(config.policy, "penstock")) {
+    const bool sleeps = absl::c_any_of(config.replicas, [](const ReplicaConfig& replica) { return replica.sleep; });
+    const bool wakes = absl::StartsWith(config.policy, "informed") || absl::StartsWith(config.policy, "present_use");
+    if (sleeps && !wakes) {
+      warnings.push_back(absl::StrCat("policy: ", config.policy, " wakes no replica, and some have `sleep`"));
+    }
+    return warnings;
+  }
   for (const auto& [name, wake] : WakesByModel(config)) {
     for (const ClassConfig& each : config.classes) {
       if (each.queue > wake || !HasClass(config, FindModel(config, name), each)) continue;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -105,6 +106,12 @@ Trail TrailOf(const std::vector<bench::RequestRecord>& records) {
   return trail;
 }
 
+// Null: no replica sleeps.
+const ReplicaSpec* FindSleeper(const Fleet& fleet) {
+  const auto sleeper = absl::c_find_if(fleet.replicas, [](const ReplicaSpec& replica) { return replica.sleep; });
+  return sleeper == fleet.replicas.end() ? nullptr : &*sleeper;
+}
+
 absl::StatusOr<bench::SimulationReport> RunVariant(const SimulationSetup& setup,
                                                    const std::vector<SimulatedArrival>& arrivals,
                                                    const SimulationRun& run, const std::string& policy,
@@ -135,6 +142,10 @@ absl::StatusOr<bench::SimulationReport> RunVariant(const SimulationSetup& setup,
     const absl::StatusOr<PolicyChoice> choice = ParsePolicy(policy);
     if (!choice.ok())
       return absl::InvalidArgumentError(absl::StrCat("policy ", policy, ": ", choice.status().message()));
+    if (const ReplicaSpec* sleeper = FindSleeper(setup.spec.fleet)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("policy ", policy, ": it wakes no replica, and ", sleeper->name, " has `sleep`"));
+    }
     options.report_period = choice->policy->report_period;
     core = choice->policy->make(*choice, run.seed);
   }

@@ -34,6 +34,7 @@ Common to all policies:
 * A request is refused after the queue time of its class.
 * A replica that comes back gets one request at a time until it has proved itself.
 * A policy that never holds a request forwards it within its own event.
+* A rival wakes no replica: `check` warns of one beside `sleep`, and a simulation of such a fleet ends with an error.
 
 *Reports* is the time between two reports of an engine in a simulation: the default of the project, or 250 ms where it
 documents none. *Refuses* names the refusals of a policy beyond these. *Late* means that the first token could no longer be in time on

@@ -16,6 +16,7 @@ namespace penstock {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -146,6 +147,12 @@ TEST(SleepWarnings, AQueueTimeThatIsNotLongerThanTheWakeIsNamed) {
   EXPECT_THAT(QueueWarnings(sleeper, "classes: {interactive: {queue: 5s}}\nmodels: [{name: m, class: interactive}]\n"),
               ElementsAre(HasSubstr("interactive")));
   EXPECT_THAT(QueueWarnings(sleeper, "classes: {standard: {queue: 9s}}\npolicy: round_robin\n"), IsEmpty());
+}
+
+TEST(SleepWarnings, APolicyThatWakesNoReplicaIsNamed) {
+  const std::string sleeper = "replicas: [{id: a, url: http://h:1, model: m, sleep: {wake: 4s}}]\n";
+  EXPECT_THAT(Warnings(Parsed(sleeper + "policy: round_robin\n")), Contains(HasSubstr("round_robin wakes no replica")));
+  EXPECT_THAT(Warnings(Parsed(sleeper + "policy: present_use\n")), Not(Contains(HasSubstr("wakes no replica"))));
 }
 
 TEST(SleepWarnings, AServerThatIsAwakeOrWakesSoonerServes) {

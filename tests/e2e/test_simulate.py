@@ -290,3 +290,9 @@ def test_pairs_answer_at_their_decode_replicas(tmp_path):
     ended = sum(1 for line in log.read_text().splitlines() if line.startswith("event ") and " prefill-ended " in line)
     assert 0 < ended < run["finished"], "short prompts have one stage"
     assert run["gpu_seconds"]["gpu0"]["productive"] > 0
+
+
+def test_a_policy_that_wakes_no_replica_is_not_tried_where_some_sleep(fleet):
+    fleet.write_text(fleet.read_text().replace("simulated: {}", "simulated: {}, sleep: {}", 1))
+    ran = simulate(fleet, "--trace", "generate:chat", "--duration", "5s", "--policy", "least_request")
+    assert ran.returncode == 1 and "policy least_request: it wakes no replica" in ran.stderr
