@@ -48,6 +48,8 @@ bool ResidencyTracker::Set(Residency residency, Instant now) {
   return true;
 }
 
+bool ResidencyTracker::Gone(Instant now) { return Set(Residency::kAsleep, now); }
+
 void ResidencyTracker::Forget() {
   known_ = false;
   distrusted_ = false;

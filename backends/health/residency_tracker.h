@@ -34,6 +34,8 @@ class ResidencyTracker {
   Finding Saw(bool asleep, Instant asked);
   // Somebody knows better. True: it was otherwise until now. Not while busy.
   bool Set(Residency residency, Instant now);
+  // The process of the engine has ended. True: it was not asleep until now. Not while busy.
+  bool Gone(Instant now);
   // A stream of the replica got a token then.
   void OnToken(Instant then) { token_ = token_ < then ? then : token_; }
   // The engine answers, whatever its page says.

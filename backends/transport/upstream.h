@@ -37,6 +37,8 @@ struct UpstreamAddress {
   bool operator==(const UpstreamAddress&) const = default;
 };
 absl::StatusOr<UpstreamAddress> ParseUpstreamUrl(absl::string_view url);
+// True: nothing took connections at the address of the engine. Its process has ended, or does not listen yet.
+bool WasRefused(const absl::Status& error);
 // The value of Host: the port is left out where it is the usual one.
 std::string HostOf(const UpstreamAddress& address);
 

@@ -1,6 +1,7 @@
 #include <boost/asio/error.hpp>
 #include <boost/beast/http/error.hpp>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "backends/transport/upstream_state.h"
@@ -19,6 +20,7 @@ constexpr Duration kTurn = Duration::Microseconds(500);
 // Engines send one interim answer at most.
 constexpr int kMaxInterim = 16;
 constexpr int kLeastFinalStatus = 200;
+constexpr absl::string_view kRefusal = "penstock/connection_refused";
 
 }  // namespace
 
@@ -32,8 +34,12 @@ absl::Status LostStatus(absl::string_view operation, const ErrorCode& error) {
   if (error == asio::error::timed_out) return absl::DeadlineExceededError(message);
   if (Ours(error)) return absl::CancelledError(message);
   if (IsLocalShortage(error)) return absl::ResourceExhaustedError(message);
-  return absl::UnavailableError(message);
+  absl::Status lost = absl::UnavailableError(message);
+  if (error == asio::error::connection_refused) lost.SetPayload(kRefusal, absl::Cord());
+  return lost;
 }
+
+bool WasRefused(const absl::Status& error) { return error.GetPayload(kRefusal).has_value(); }
 
 UpstreamExchange::State::~State() {
   if (!connection || aborted) return;

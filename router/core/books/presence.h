@@ -28,9 +28,10 @@ struct Presence {
   Instant down_since;  // Instant(): it was never seen up.
   Residency residency = Residency::kAwake;
   bool leaving = false;
-  bool wanted = false;   // It is to wake once its memory is there.
-  bool trusted = true;   // False: its last order failed or is overdue; nobody waits for it.
-  bool holds = false;    // It does not fall asleep: until it is trusted again, nobody waits for its memory.
+  bool wanted = false;  // It is to wake once its memory is there.
+  bool trusted = true;  // False: its last order failed or is overdue; nobody waits for it.
+  // It does not fall asleep, or a wake failed and was not put back: nobody waits for its memory meanwhile.
+  bool holds = false;
   bool blocked = false;  // It sleeps, and replicas that hold take the memory that it needs.
   Instant awake_at;      // While it wakes: when the wake is expected to end.
   Duration wake;         // The expected time of a wake.
@@ -51,6 +52,8 @@ struct Presence {
   // True: the replica counts as up for its models, for it is awake or can be woken.
   bool CountsAsUp(Health health) const {
     if (awake()) return IsUp(health);
+    // Its engine ended while it slept. Commands that could start it again would make it count as up.
+    if (residency == Residency::kAsleep && health == Health::kDown) return false;
     return trusted && !blocked && health != Health::kDraining;
   }
   // Seconds until it could take a request, as far as is known.

@@ -3,6 +3,17 @@
 #include <algorithm>
 
 namespace penstock {
+namespace {
+
+// Its engine may hold its memory, and nobody knows until when.
+bool Holds(const ReplicaState& replica, Instant now) {
+  const Presence& presence = replica.presence;
+  if (presence.holds) return true;
+  const bool lost = presence.awake() && replica.health == Health::kDown && replica.spec().sleep;
+  return lost && presence.down_since != Instant() && !IsAwaited(presence.down_since, now);
+}
+
+}  // namespace
 
 void GpuMemory::Configure() {
   const Fleet& fleet = fleet_.spec();
@@ -55,10 +66,10 @@ bool GpuMemory::FitsNow(const ReplicaSpec& replica) const {
   });
 }
 
-bool GpuMemory::Blocks(const ReplicaSpec& replica) const {
+bool GpuMemory::Blocks(const ReplicaSpec& replica, Instant now) const {
   return std::any_of(replica.gpus.begin(), replica.gpus.end(), [&](uint32_t gpu) {
     bool any_holds = false;
-    for (const size_t index : replicas_[gpu]) any_holds |= fleet_.replicas()[index].presence.holds;
+    for (const size_t index : replicas_[gpu]) any_holds |= Holds(fleet_.replicas()[index], now);
     if (!any_holds) return false;
     // Every other one may leave at some time.
     const std::vector<GpuSpec>& gpus = fleet_.spec().gpus;
@@ -66,7 +77,7 @@ bool GpuMemory::Blocks(const ReplicaSpec& replica) const {
     Bytes free = gpus[gpu].memory;
     for (const size_t index : replicas_[gpu]) {
       const ReplicaState& other = fleet_.replicas()[index];
-      if (other.presence.holds || !other.spec().sleep) free -= other.spec().resident;
+      if (Holds(other, now) || !other.spec().sleep) free -= other.spec().resident;
     }
     return free < replica.resident;
   });

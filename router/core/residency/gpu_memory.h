@@ -30,7 +30,8 @@ class GpuMemory {
   bool FitsNow(const ReplicaSpec& replica) const;
   bool FitsLater(const ReplicaSpec& replica) const;
   // True: the replica, which sleeps, gets no memory. Those that hold theirs, or never sleep, leave too little of a GPU.
-  bool Blocks(const ReplicaSpec& replica) const;
+  // One that is down for longer than an outage is waited for holds its memory too.
+  bool Blocks(const ReplicaSpec& replica, Instant now) const;
 
  private:
   using Takes = bool (*)(const Presence& presence);

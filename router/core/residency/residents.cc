@@ -77,7 +77,8 @@ void Residents::Told(const ReplicaResidency& event, Instant now) {
 
 bool Residents::IsIdle(const Resident& resident) const {
   const ReplicaState& replica = StateOf(resident);
-  return !EngineWorks(replica) && demand_.NobodyWaitsFor(replica);
+  // Requests of its models do not wait for one that drains.
+  return !EngineWorks(replica) && (replica.health == Health::kDraining || demand_.NobodyWaitsFor(replica));
 }
 
 void Residents::SettleOrders(Instant now) {
@@ -90,7 +91,7 @@ void Residents::SettleOrders(Instant now) {
   }
   for (const auto& resident : residents_) {
     Presence& presence = PresenceOf(*resident);
-    const bool blocked = presence.residency == Residency::kAsleep && memory_.Blocks(StateOf(*resident).spec());
+    const bool blocked = presence.residency == Residency::kAsleep && memory_.Blocks(StateOf(*resident).spec(), now);
     if (std::exchange(presence.blocked, blocked) != blocked) Changed(*resident, now);
   }
 }
@@ -179,8 +180,8 @@ void Residents::OrderSleeps(Instant now, Actions& actions) {
     Presence& presence = PresenceOf(*resident);
     const ReplicaState& replica = StateOf(*resident);
     if (!presence.awake() || !presence.trusted || EngineWorks(replica)) continue;
-    const bool unused = resident->IdleTime(now) >= resident->after() && IsIdle(*resident) && IsUp(replica.health);
-    if (!presence.leaving && !unused) continue;
+    const bool unused = resident->IdleTime(now) >= resident->after() && IsIdle(*resident);
+    if (!presence.leaving && (!unused || replica.health == Health::kDown)) continue;
     const std::optional<SleepLevel> level = presence.leaving ? presence.level : hosts_.LevelOf(resident->replica());
     presence.lacks_host = !level;
     if (!level) continue;
@@ -221,6 +222,9 @@ Instant Residents::NextReview(Instant now) const {
   for (const auto& resident : residents_) {
     const ReplicaState& replica = StateOf(*resident);
     next = std::min(next, resident->NextChange(replica.presence));
+    const Instant down_since = replica.presence.down_since;
+    const bool lost = replica.presence.awake() && replica.health == Health::kDown;
+    if (lost && IsAwaited(down_since, now)) next = std::min(next, down_since + kOutageGrace);
     const bool could_wake = replica.presence.residency == Residency::kAsleep && replica.presence.trusted;
     if (could_wake && !demand_.NobodyWaitsFor(replica)) next = std::min(next, now + kNextLook);
     if (!replica.presence.Takes() || EngineWorks(replica) || replica.presence.lacks_host) continue;

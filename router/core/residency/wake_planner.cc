@@ -11,17 +11,19 @@ std::optional<WakePlanner::Leaver> WakePlanner::LeaverOf(size_t index, const Que
   if (resident == nullptr || index == plan.replica || !replica.presence.Takes() || !replica.presence.trusted) {
     return std::nullopt;
   }
+  // One that drains gets nothing new, so it gives nothing up.
+  const bool ends = replica.health == Health::kDraining;
   const bool of_use = replica.spec().Serves(question.need.model) && !question.need.home;
-  if (!IsUp(replica.health) || of_use) return std::nullopt;
-  if (resident->SettledAt() > question.now) return std::nullopt;
+  if (!ends && (!IsUp(replica.health) || of_use || resident->SettledAt() > question.now)) return std::nullopt;
   if (std::find(plan.leavers.begin(), plan.leavers.end(), index) != plan.leavers.end()) return std::nullopt;
   const std::optional<SleepLevel> level = hosts_.LevelOf(index, plan.leavers);
   if (!level) return std::nullopt;
   Leaver leaver;
   leaver.replica = index;
-  leaver.busy = EngineWorks(replica) || !demand_.NobodyWaitsFor(replica);
+  leaver.busy = EngineWorks(replica) || (!ends && !demand_.NobodyWaitsFor(replica));
   leaver.drains = leaver.busy && !resident->left_before();
   if (question.quickest) leaver.seconds = resident->fall().seconds();
+  if (ends) return leaver;
   // The tokens that would arrive until it is awake again.
   const Resident& target = *question.residents[plan.replica];
   double away = resident->WakeFrom(*level).expected().seconds();

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "backends/transport/fetch.h"
+#include "backends/transport/upstream.h"
 #include "base/clock.h"
 #include "router/fleet/sleep_plan.h"
 #include "router/live/fleet/notice.h"
@@ -95,6 +96,8 @@ boost::asio::awaitable<void> SleepKeeper::AfterRound(WatchedReplica& watched, ab
   round.gone = watched.health.probing_needed();
   round.refused = absl::IsUnavailable(status) && (answer == 0 || no_upstream);
   round.errs = answer != 0 && answer != 503 && !no_upstream;
+  // The core would wake one that it takes for up.
+  round.ended = round.gone && WasRefused(status) && watched.told.health == Health::kDown;
   round.began = began;
   round.patience = book_.config().limits.hang_after;
   co_await watched.sleeper->AfterRound(round);
@@ -112,7 +115,7 @@ Health SleepKeeper::HealthOf(const WatchedReplica& watched) const {
 
 Duration SleepKeeper::PauseOf(const WatchedReplica& watched, Duration usual) {
   if (watched.sleeper == nullptr) return usual;
-  if (watched.sleeper->rests()) return std::max(usual, kSleepingPause);
+  if (watched.sleeper->rests() && !watched.health.probing_needed()) return std::max(usual, kSleepingPause);
   return HidesAbsence(watched) ? std::min(usual, kWakingPause) : usual;
 }
 
@@ -127,6 +130,8 @@ void SleepKeeper::OnNews(const std::string& replica, const SleepNews& news) {
   if (news.hangs) {
     LogWarning(control_.edge(), replica,
                "engine hangs and may hold its memory: it is stopped, as by an order to sleep");
+  } else if (news.ended) {
+    LogWarning(control_.edge(), replica, "engine has ended: its memory counts as free until it answers again");
   } else if (!news.verb) {
     const bool awake = news.event.residency == Residency::kAwake;
     LogNotice(control_.edge(), replica, awake ? "replica was found awake" : "replica was found asleep");

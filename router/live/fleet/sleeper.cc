@@ -156,6 +156,14 @@ asio::awaitable<void> Sleeper::AfterRound(SleeperRound round) {
     config_ = *std::exchange(next_, std::nullopt);
   }
   if (ByCommand(config_) && !tracker_.busy()) FollowCommands(round);
+  if (!ByCommand(config_) && !tracker_.busy() && round.ended && !retirement_.begun) {
+    load_.running = -1;
+    if (tracker_.Gone(round.began)) {
+      SleepNews news = {Present(false, Duration()), std::nullopt, VerbEnd()};
+      news.ended = true;
+      tell_(news);
+    }
+  }
   // An engine that is silent for a moment may still report. One that is gone will not.
   const bool known = round.answered || round.gone;
   if (load_.asked_at && round.began >= *load_.asked_at && known && !tracker_.busy()) SleepUnlessBusy(round.answered);

@@ -30,10 +30,11 @@ struct SleepNews {
   ReplicaResidency event;
   std::optional<Verb> verb;  // The order that ended; nullopt: nobody ordered it.
   VerbEnd end;
-  // At most one of both; nothing else changed then.
+  // At most one of the first two; nothing else changed then.
   bool holds = false;  // It sleeps, and holds requests that it accepted. The core knows that it sleeps.
   bool lies = false;   // The engine was found to say that it sleeps while it answers.
   bool hangs = false;  // It hangs on its memory, and is being stopped.
+  bool ended = false;  // Its process has ended, so it counts as asleep.
 };
 
 // A round of the monitor.
@@ -42,6 +43,7 @@ struct SleeperRound {
   bool gone = false;     // The engine is down by its polls.
   bool refused = false;  // As CommandRound has both.
   bool errs = false;
+  bool ended = false;  // Its process has ended, and the core knows that it is down.
   Instant began;
   Duration patience;  // Time after which an engine that hangs is stopped.
 };

@@ -40,15 +40,29 @@ TEST_F(GpuMemoryTest, APlanCountsLeaversOutAndWantedOnesIn) {
 TEST_F(GpuMemoryTest, AReplicaIsBlockedWhereThoseThatHoldLeaveTooLittle) {
   const ReplicaSpec& first = test_.Replica(0).spec();
   PresenceOf(0).residency = Residency::kAsleep;
-  EXPECT_FALSE(memory_.Blocks(first));
+  EXPECT_FALSE(memory_.Blocks(first, test_.now));
   PresenceOf(1).holds = true;
   PresenceOf(2).holds = true;
-  EXPECT_FALSE(memory_.Blocks(first)) << "15 of 35 are left";
+  EXPECT_FALSE(memory_.Blocks(first, test_.now)) << "15 of 35 are left";
   ReplicaSpec larger = first;
   larger.resident = Bytes(20);
-  EXPECT_TRUE(memory_.Blocks(larger));
+  EXPECT_TRUE(memory_.Blocks(larger, test_.now));
   PresenceOf(2).holds = false;
-  EXPECT_FALSE(memory_.Blocks(larger)) << "the other one may leave";
+  EXPECT_FALSE(memory_.Blocks(larger, test_.now)) << "the other one may leave";
+}
+
+TEST_F(GpuMemoryTest, AReplicaThatIsDownForLongHoldsItsMemory) {
+  PresenceOf(0).residency = PresenceOf(2).residency = Residency::kAsleep;
+  ReplicaSpec large = test_.Replica(0).spec();
+  large.resident = Bytes(30);
+  test_.rooms.servers.SetHealth(ReplicaId(1), Health::kDown, test_.now);
+  EXPECT_FALSE(memory_.Blocks(large, test_.now)) << "it may come back in a moment";
+  EXPECT_TRUE(memory_.Blocks(large, test_.now + kOutageGrace));
+  PresenceOf(1).residency = Residency::kAsleep;
+  EXPECT_FALSE(memory_.Blocks(large, test_.now + kOutageGrace)) << "its process has ended";
+  PresenceOf(1).residency = Residency::kAwake;
+  PresenceOf(1).down_since = Instant();
+  EXPECT_FALSE(memory_.Blocks(large, test_.now + kOutageGrace)) << "it was not met yet";
 }
 
 TEST_F(GpuMemoryTest, AnOverdueSleepGivesNothingBack) {

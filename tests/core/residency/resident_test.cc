@@ -29,7 +29,8 @@ TEST_F(ResidentTest, GoesFromAwakeToAsleepAndBack) {
   EXPECT_FALSE(presence_.leaving);
   Told(Residency::kAsleep, false, 1);
   EXPECT_EQ(presence_.residency, Residency::kAsleep);
-  EXPECT_TRUE(presence_.CountsAsUp(Health::kDown)) << "it can be woken";
+  EXPECT_TRUE(presence_.CountsAsUp(Health::kUp)) << "it can be woken";
+  EXPECT_FALSE(presence_.CountsAsUp(Health::kDown)) << "its engine ended while it slept";
   presence_.wanted = true;
   resident_.OrderWake(presence_, now_);
   EXPECT_EQ(presence_.residency, Residency::kWaking);

@@ -72,5 +72,54 @@ TEST(Wakes, WhereNoReplicaFallsAsleepTheRequestsOfAnotherModelAreRefused) {
   EXPECT_EQ(AllOf<Wake>(core.Told(kBusy, Residency::kAsleep, false, 1)).size(), 1u);
 }
 
+std::vector<Action> TellHealth(SleepingCore& core, uint32_t replica, Health health) {
+  return core.Send(ReplicaHealth{ReplicaId(replica), health});
+}
+
+TEST(Wakes, AnIdleReplicaThatDrainsLeavesForAnotherModel) {
+  SleepingCore core(SleepingFleet({.models = 2, .memory = 10, .ttft = Duration::Seconds(100)}), 1);
+  TellHealth(core, kBusy, Health::kDraining);
+  EXPECT_TRUE(FallsAsleep(core.ArriveFor(1, kOther)));
+  EXPECT_EQ(AllOf<Wake>(core.Told(kBusy, Residency::kAsleep, false, 1)).size(), 1u);
+  EXPECT_EQ(AllOf<Refuse>(core.ArriveFor(2, kBusy)).size(), 1u) << "it is not woken while it drains";
+}
+
+TEST(Wakes, AReplicaThatDrainsEndsItsRequestsBeforeItLeaves) {
+  SleepingCore core(SleepingFleet({.models = 2, .memory = 10, .ttft = Duration::Seconds(100)}), 1);
+  core.ArriveFor(1, kBusy);
+  TellHealth(core, kBusy, Health::kDraining);
+  EXPECT_TRUE(AllOf<Sleep>(core.ArriveFor(2, kOther)).empty());
+  EXPECT_TRUE(FallsAsleep(core.Finish(1, 50)));
+}
+
+TEST(Wakes, AReplicaThatDrainsSleepsAfterItsTime) {
+  SleepingCore core(SleepingFleet({.models = 2, .memory = 10}), 1);
+  TellHealth(core, kBusy, Health::kDraining);
+  EXPECT_TRUE(FallsAsleep(core.RunTimers(core.now + Duration::Seconds(31))));
+}
+
+TEST(Wakes, WhereTheMemoryIsWithAReplicaThatIsDownForLongTheRequestsOfAnotherModelAreRefused) {
+  SleepingCore core(SleepingFleet({.models = 2, .memory = 10, .ttft = Duration::Seconds(100)}), 1);
+  core.Wait(Duration::Seconds(5));
+  TellHealth(core, kBusy, Health::kDown);
+  EXPECT_EQ(AllOf<Park>(core.ArriveFor(1, kOther)).size(), 1u) << "it may come back in a moment";
+  EXPECT_TRUE(AllOf<Refuse>(core.RunTimers(core.now + Duration::Seconds(4.9))).empty());
+  const std::vector<Refuse> refusals = AllOf<Refuse>(core.RunTimers(core.now + Duration::Seconds(0.2)));
+  ASSERT_EQ(refusals.size(), 1u);
+  EXPECT_TRUE(refusals[0].unwoken);
+  EXPECT_EQ(AllOf<Refuse>(core.ArriveFor(2, kOther)).size(), 1u);
+  EXPECT_TRUE(AllOf<Wake>(core.Told(kBusy, Residency::kAsleep)).empty());
+  EXPECT_EQ(AllOf<Wake>(core.ArriveFor(3, kOther)).size(), 1u) << "the process of the other one has ended";
+}
+
+TEST(Wakes, AReplicaWhoseEngineEndedWhileItSleptIsNotWoken) {
+  SleepingCore core(SleepingFleet({.models = 2, .memory = 10}), 1);
+  TellHealth(core, kOther, Health::kDown);
+  core.Wait(Duration::Seconds(10));
+  const std::vector<Action> arrived = core.ArriveFor(1, kOther);
+  EXPECT_EQ(AllOf<Refuse>(arrived).size(), 1u);
+  EXPECT_TRUE(AllOf<Sleep>(arrived).empty()) << "nobody leaves for it";
+}
+
 }  // namespace
 }  // namespace penstock

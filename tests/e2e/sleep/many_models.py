@@ -19,6 +19,9 @@ class Server:
         self.loaded = {"big"}
         self.verbs = []
         self.early = []  # Models that were asked while they were not loaded.
+        self.hearing = threading.Event()  # Not set: it is deaf, and answers nothing.
+        self.hearing.set()
+        self.ended = False  # It closes each connection.
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -30,6 +33,14 @@ class Server:
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
                 self.wfile.write(data)
+
+            def handle_one_request(self):
+                super().handle_one_request()
+                self.close_connection |= outer.ended
+
+            def parse_request(self):
+                outer.hearing.wait(60)
+                return not outer.ended and super().parse_request()
 
             def do_GET(self):
                 outer.asked[self.path] += 1
@@ -76,9 +87,16 @@ class Server:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def end(self):
+        """Its process ends: nothing takes connections."""
+        self.ended = True
         self.http.shutdown()
         self.http.server_close()
+
+    def __exit__(self, *_):
+        self.hearing.set()
+        if not self.ended:
+            self.end()
 
 
 class LlamaRouter(Server):
