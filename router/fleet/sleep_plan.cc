@@ -42,6 +42,7 @@ std::string SleepFault(const KnownReplica& replica) {
   const EngineDeclaration& engine = EngineOf(replica.discovery->kind);
   const SleepVerbs& verbs = engine.sleep_verbs;
   if (verbs.sleep == nullptr) return WithoutVerbs(engine);
+  if (replica.discovery->ranks.size() > 1) return "its engine has ranks, which would have to sleep together";
   if (verbs.has != nullptr && !verbs.has(*replica.discovery)) {
     return absl::StrCat("its engine was started without the requests for it; ", verbs.advice);
   }

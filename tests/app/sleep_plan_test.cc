@@ -48,6 +48,19 @@ TEST(SleepPlan, TheFaultTellsTheOperatorWhatToDo) {
   EXPECT_THAT(FaultOf(EngineKind::kOllama, false, "max_seqs: 4"), HasSubstr("needs the key model: ollama"));
 }
 
+TEST(SleepPlan, AnEngineThatIsFoundToHaveRanksStaysAwake) {
+  FleetBook book(Sleeping());
+  Discovery found = Found(EngineKind::kVllm);
+  found.ranks = {{0, Tokens(1000)}};
+  book.SetDiscovery(ReplicaId(0), found);
+  EXPECT_TRUE(book.fleet().replicas[0].sleep.has_value()) << "one rank is the engine itself";
+  found.ranks = {{0, Tokens(1000)}, {1, Tokens(1000)}};
+  EXPECT_THAT(SleepFault({Sleeping().replicas[0], found}), HasSubstr("its engine has ranks"));
+  book.SetDiscovery(ReplicaId(0), found);
+  ASSERT_EQ(book.fleet().replicas.size(), 2u);
+  for (const ReplicaSpec& rank : book.fleet().replicas) EXPECT_FALSE(rank.sleep.has_value()) << rank.name;
+}
+
 TEST(SleepPlan, AConfiguredEngineThatCannotSleepIsAWarning) {
   const auto of = [](const std::string& engine, const std::string& sleep = "{}") {
     return SleepKindWarnings(
