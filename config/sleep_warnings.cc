@@ -5,6 +5,7 @@
 #include <set>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "config/text/units_text.h"
@@ -42,6 +43,21 @@ bool HasClass(const Config& config, const ModelConfig* model, const ClassConfig&
                      [&](const TenantConfig& tenant) { return tenant.service_class == each.name; });
 }
 
+// True: the command does nothing.
+bool DoesNothing(absl::string_view command) {
+  const absl::string_view text = absl::StripAsciiWhitespace(command);
+  return text == "true" || text == ":" || text == "/bin/true" || text == "exit 0";
+}
+
+void WarnOfIdleStops(const Config& config, std::vector<std::string>& warnings) {
+  for (const ReplicaConfig& replica : config.replicas) {
+    if (!replica.sleep || replica.sleep->by != SleepBy::kCommand || !DoesNothing(replica.sleep->stop)) continue;
+    warnings.push_back(absl::StrCat("replicas: ", replica.id,
+                                    ": sleep: stop does nothing: it ends only an engine that ",
+                                    "this router started, and not one from before a restart of the router"));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> SleepWarnings(const Config& config) {
@@ -62,6 +78,7 @@ std::vector<std::string> SleepWarnings(const Config& config) {
                                       ": requests that find it asleep are refused"));
     }
   }
+  WarnOfIdleStops(config, warnings);
   return warnings;
 }
 

@@ -155,6 +155,18 @@ TEST(SleepWarnings, APolicyThatWakesNoReplicaIsNamed) {
   EXPECT_THAT(Warnings(Parsed(sleeper + "policy: present_use\n")), Not(Contains(HasSubstr("wakes no replica"))));
 }
 
+TEST(SleepWarnings, AStopThatDoesNothingIsNamed) {
+  const auto named = [](const std::string& stop, const std::string& by = "by: command, start: up") {
+    std::string row = "replicas: [{id: a, url: http://h:1, model: m, sleep: {" + by;
+    if (!stop.empty()) row += ", stop: '" + stop + "'";
+    return Warnings(Parsed(row + "}}]\n"));
+  };
+  const auto warning = ::testing::Contains(HasSubstr("replicas: a: sleep: stop does nothing"));
+  for (const std::string stop : {"true", " true ", ":", "/bin/true", "exit 0"}) EXPECT_THAT(named(stop), warning);
+  EXPECT_THAT(named("kill $(cat pid)"), Not(warning));
+  EXPECT_THAT(named("", "by: auto"), Not(warning));
+}
+
 TEST(SleepWarnings, AServerThatIsAwakeOrWakesSoonerServes) {
   const std::string sleeper = "  - {id: a, url: http://h:1, model: m, sleep: {wake: 40s}}\n";
   const std::string classes = "classes: {standard: {queue: 30s}}\n";
