@@ -192,8 +192,11 @@ void ReportUse(FleetState& fleet, PoolId id, Instant sampled_at) {
   for (ReplicaId member : pool.replicas()) {
     const ReplicaState& replica = fleet.replica(member);
     const EngineFacts& facts = replica.facts;
-    used += facts.elastic ? facts.elastic->used.AsDouble()
-                          : std::max(0.0, facts.used_share) * pool.spec().capacity.AsDouble();
+    if (!facts.elastic) {
+      used += std::max(0.0, facts.used_share) * pool.spec().capacity.AsDouble();
+    } else if (!LendsElasticMemory(replica, sampled_at)) {
+      used += facts.elastic->used.AsDouble();
+    }
     report.others += facts.others;
     own += replica.sequences();
   }

@@ -171,6 +171,22 @@ class ReplicaState {
   size_t turn_ = 0;  // Position after the last request whose forecast was renewed.
 };
 
+// A report older than this says nothing about the present.
+constexpr Duration kStaleElasticReport = Duration::Seconds(2);
+
+inline bool HasFreshElasticReport(const ReplicaState& replica, Instant now) {
+  return replica.facts.elastic && now - replica.facts.elastic->sampled_at <= kStaleElasticReport;
+}
+
+// The replica holds no elastic memory: its engine is gone, or sleeps and is not to wake. A fresh report counts instead,
+// for an engine may sleep and keep its pages.
+inline bool LendsElasticMemory(const ReplicaState& replica, Instant now) {
+  const Presence& presence = replica.presence;
+  const bool sleeps = presence.residency == Residency::kAsleep && !presence.wanted;
+  const bool gone = presence.awake() && replica.health == Health::kDown;
+  return (sleeps || gone) && !HasFreshElasticReport(replica, now);
+}
+
 // True: its engine has a request of this router, or may have one.
 inline bool EngineWorks(const ReplicaState& replica) { return replica.busy() || replica.load.recalled > 0; }
 

@@ -15,8 +15,9 @@ Amount CapacityOf(const FleetState& fleet, PoolId id, const ElasticReport& repor
   if (pool.spec().limited) return Amount(report.limit.value());
   Amount capacity = fleet.spec().pools[id.value()].capacity;
   for (ReplicaId member : pool.replicas()) {
-    const EngineFacts& facts = fleet.replica(member).facts;
-    if (facts.elastic) capacity -= Amount(facts.elastic->preallocated.value());
+    const ReplicaState& state = fleet.replica(member);
+    if (!state.facts.elastic || LendsElasticMemory(state, report.sampled_at)) continue;
+    capacity -= Amount(state.facts.elastic->preallocated.value());
   }
   return std::max(capacity, Amount(0));
 }

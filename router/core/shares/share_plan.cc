@@ -33,7 +33,8 @@ bool IsUneven(const std::vector<ShareClaim>& claims, double memory) {
     most = std::max(most, pressure);
     least = std::min(least, pressure);
   }
-  return limits > memory || (most >= kUseful && most >= kGap * least);
+  const bool some_is_free = memory - limits >= kLeastStep * memory;
+  return limits > memory || (most >= kUseful && (some_is_free || most >= kGap * least));
 }
 
 std::vector<double> SplitMemory(const std::vector<ShareClaim>& claims, double memory) {

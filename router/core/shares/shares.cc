@@ -6,8 +6,6 @@
 namespace penstock {
 namespace {
 
-// A report older than this says nothing about the present.
-constexpr Duration kStale = Duration::Seconds(2);
 // A limit counts as read back so long after its order: time for another writer, and for the next allocation.
 constexpr Duration kHoldsFor = Duration::Milliseconds(200);
 // Limits are whole pages of kvcached.
@@ -77,19 +75,29 @@ void Shares::Told(const ElasticReport& report, Instant now, std::vector<Action>&
 }
 
 bool Shares::Moves(const Engine& engine, Instant now) const {
-  const std::optional<ElasticReport>& report = StateOf(engine).facts.elastic;
-  return report && now - report->sampled_at <= kStale && now >= engine.paused_until;
+  return HasFreshElasticReport(StateOf(engine), now) && now >= engine.paused_until;
 }
 
-Bytes Shares::Taken(const Engine& engine) const {
-  const std::optional<ElasticReport>& report = StateOf(engine).facts.elastic;
-  if (!report) return Bytes(fleet_.ledger().balance(engine.pool).capacity.value());
+Bytes Shares::EqualShare(const Engine& engine) const {
+  const ManagedGpu& gpu = gpus_.at(StateOf(engine).spec().gpus.front());
+  return WholePages(gpu.memory.AsDouble() / static_cast<double>(gpu.engines.size()));
+}
+
+Bytes Shares::Taken(const Engine& engine, Instant now) const {
+  const ReplicaState& replica = StateOf(engine);
+  if (LendsElasticMemory(replica, now)) return Bytes(0);
+  const std::optional<ElasticReport>& report = replica.facts.elastic;
+  // Its limit from before the sleep says nothing of an engine that wakes.
+  const bool wakes = !replica.presence.awake() && !HasFreshElasticReport(replica, now);
+  if (!report || wakes) return EqualShare(engine);
   const Bytes taken = std::max(report->limit, HeldBy(*report));
   return engine.order ? std::max({taken, *engine.order, engine.before}) : taken;
 }
 
 void Shares::Settle(Engine& engine, Instant now) {
   if (!engine.order) return;
+  // An engine that is not there answers no order, and that is no failure.
+  if (LendsElasticMemory(StateOf(engine), now)) return engine.order.reset();
   const std::optional<ElasticReport>& report = StateOf(engine).facts.elastic;
   if (report && report->sampled_at >= engine.ordered_at + kHoldsFor && report->limit == *engine.order) {
     engine.order.reset();
@@ -128,7 +136,7 @@ double Shares::WaitingFor(const ReplicaState& replica, const Footprint& footprin
 ShareClaim Shares::ClaimOf(const Engine& engine, Instant now) const {
   ShareClaim claim;
   const ReplicaState& replica = StateOf(engine);
-  claim.limit = Taken(engine).AsDouble();
+  claim.limit = Taken(engine, now).AsDouble();
   claim.fixed = !Moves(engine, now);
   if (claim.fixed) return claim;
   const PoolState& pool = fleet_.pool(engine.pool);
@@ -156,14 +164,14 @@ void Shares::MakePlan(ManagedGpu& gpu, Instant now) {
   const std::vector<double> limits = SplitMemory(claims, memory);
   if (!IsWorthMoving(claims, limits, memory)) return;
   for (size_t i = 0; i < claims.size(); ++i) {
-    gpu.plan.push_back(claims[i].fixed ? Taken(engines_[gpu.engines[i]]) : LimitOf(limits[i], claims[i].floor));
+    gpu.plan.push_back(claims[i].fixed ? Taken(engines_[gpu.engines[i]], now) : LimitOf(limits[i], claims[i].floor));
   }
   gpu.plan_since = now;
   gpu.uneven_since.reset();
 }
 
 void Shares::Order(Engine& engine, Bytes limit, Instant now, std::vector<Action>& actions) {
-  engine.before = Taken(engine);
+  engine.before = Taken(engine, now);
   engine.order = limit;
   engine.ordered_at = now;
   ++engine.orders;
@@ -180,13 +188,13 @@ void Shares::CarryOut(ManagedGpu& gpu, Instant now, std::vector<Action>& actions
     if (moves && !engine.order && gpu.plan[i] < StateOf(engine).facts.elastic->limit) {
       Order(engine, gpu.plan[i], now, actions);
     }
-    taken += Taken(engine);
-    frees = frees || (moves && Taken(engine) > gpu.plan[i]);
+    taken += Taken(engine, now);
+    frees = frees || (moves && Taken(engine, now) > gpu.plan[i]);
   }
   for (size_t i = 0; i < gpu.plan.size(); ++i) {
     Engine& engine = engines_[gpu.engines[i]];
     if (engine.order || !Moves(engine, now)) continue;
-    const Bytes before = Taken(engine);
+    const Bytes before = Taken(engine, now);
     if (gpu.plan[i] <= before) continue;
     const Bytes free = std::max(Bytes(0), gpu.memory - taken);
     const Bytes limit = std::min(gpu.plan[i], WholePages((before + free).AsDouble()));

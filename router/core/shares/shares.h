@@ -4,7 +4,9 @@
 // memory anew (share_plan.h). Limits that fall are ordered first. One that rises is ordered once its memory is free:
 // the lower limits were read back, and their engines hold no more. So the limits never exceed the memory by an order of
 // this class. A limit that is not read back in time is counted, and its engine left alone for a while. An engine with
-// old reports is left alone too. Both keep what they have. Owned by PenstockCore. A review is O(engines of the GPU).
+// old reports is left alone too. Both keep what they have. An engine without a report has an equal share. One that is
+// gone or sleeps, and reports nothing, has no memory until it wakes (LendsElasticMemory). Owned by PenstockCore. A
+// review is O(engines of the GPU).
 #ifndef PENSTOCK_ROUTER_CORE_SHARES_SHARES_H_
 #define PENSTOCK_ROUTER_CORE_SHARES_SHARES_H_
 
@@ -78,7 +80,9 @@ class Shares {
   // The engine may be moved: its reports are fresh, and it is not paused.
   bool Moves(const Engine& engine, Instant now) const;
   // The memory that the engine may take or has taken.
-  Bytes Taken(const Engine& engine) const;
+  Bytes Taken(const Engine& engine, Instant now) const;
+  // The part of an engine of which nothing is known.
+  Bytes EqualShare(const Engine& engine) const;
   const ReplicaState& StateOf(const Engine& engine) const { return fleet_.replica(engine.replica); }
 
   const FleetState& fleet_;

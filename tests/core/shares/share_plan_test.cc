@@ -66,6 +66,8 @@ TEST(SharePlan, IsUnevenWhereOneEngineIsFullAndAnotherIsNot) {
   EXPECT_FALSE(IsUneven({Claim(50, 10, 45), Claim(50, 10, 40)}, 100)) << "both are full";
   EXPECT_FALSE(IsUneven({Claim(50, 10, 30), Claim(50, 0, 0)}, 100)) << "nobody needs more";
   EXPECT_FALSE(IsUneven({Claim(50, 10, 45), Fixed(50)}, 100)) << "nobody else may move";
+  EXPECT_TRUE(IsUneven({Claim(50, 10, 45), Fixed(0)}, 100)) << "half of the memory is with nobody";
+  EXPECT_FALSE(IsUneven({Claim(50, 10, 30), Fixed(0)}, 100)) << "and nobody needs it";
   EXPECT_TRUE(IsUneven({Claim(80, 0, 0), Claim(80, 0, 0)}, 100)) << "the limits are more than the memory";
 }
 

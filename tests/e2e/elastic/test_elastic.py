@@ -173,6 +173,17 @@ def test_memory_moves_to_the_engine_whose_requests_wait(folder, engines, segment
         assert ask(router, MODELS["b"]) == 200
 
 
+def test_an_engine_whose_file_is_not_there_takes_nothing_from_its_neighbour(folder, engines, segments):
+    os.remove(segments["b"].path)
+    with Router(folder, config=config(engines, segments, mode="manage")) as router:
+        router.wait_for_count("penstock_replica_up", 2)
+        reads = router.metrics().sum("penstock_elastic_reads_total", replica="a")
+        # A plan would be made after a second of reports.
+        wait_until(lambda: router.metrics().sum("penstock_elastic_reads_total", replica="a") > reads + 60, 20, router.log)
+        assert segments["a"].limit == 6 * GB
+        assert router.metrics().sum("penstock_elastic_orders_total") == 0
+
+
 def test_a_limit_that_does_not_read_back_is_an_event_and_the_engine_is_left_alone(folder, engines, segments):
     stop = threading.Event()
 
