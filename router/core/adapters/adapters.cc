@@ -122,7 +122,7 @@ Duration Adapters::LongestWait(ModelId model, Instant now) const {
   return longest;
 }
 
-Adapters::Coverage Adapters::CoverageOf(ModelId model, Instant now) {
+Adapters::Coverage Adapters::CoverageOf(ModelId model, double load, Instant now) {
   Coverage coverage;
   for (const size_t index : servers_.Of(model)) {
     const ReplicaState& replica = fleet_.replicas()[index];
@@ -130,7 +130,12 @@ Adapters::Coverage Adapters::CoverageOf(ModelId model, Instant now) {
     coverage.up = true;
     AdapterHost* host = HostOf(index);
     const AdapterState* adapter = host == nullptr ? nullptr : host->Find(model);
-    if (adapter == nullptr || adapter->place == Place::kLoaded) {
+    const bool has = adapter == nullptr || adapter->place == Place::kLoaded;
+    if (has && !replica.presence.Takes()) {
+      const bool wakes = replica.presence.residency == Residency::kWaking;
+      coverage.comes = coverage.comes || (wakes && replica.presence.SecondsAway(now) <= load);
+      coverage.able = true;
+    } else if (has) {
       coverage.least_busy = coverage.there ? std::min(coverage.least_busy, replica.sequences()) : replica.sequences();
       coverage.there = true;
     } else if (adapter->place == Place::kLoading) {
@@ -219,17 +224,17 @@ void Adapters::Order(const Offer& offer, ModelId model, Instant now, std::vector
 void Adapters::Consider(ModelId model, Instant now, std::vector<Action>& actions) {
   if (waiting_.lane(model).ready() == 0) return;
   next_review_ = std::min(next_review_, now + kNextAdapterLook);
-  const Coverage coverage = CoverageOf(model, now);
+  double load = 0;
+  for (const size_t index : servers_.Of(model)) {
+    if (const AdapterHost* host = HostOf(index)) load = std::max(load, host->load.expected().seconds());
+  }
+  const Coverage coverage = CoverageOf(model, load, now);
   if (coverage.comes) return;
   if (!coverage.there && coverage.up && !coverage.able) {
     next_review_ = now;  // A timer refuses them.
     return hopeless_.push_back(model);
   }
   const Duration wait = LongestWait(model, now);
-  double load = 0;
-  for (const size_t index : servers_.Of(model)) {
-    if (const AdapterHost* host = HostOf(index)) load = std::max(load, host->load.expected().seconds());
-  }
   const double patience = kPatience * load;
   if (coverage.there && wait.seconds() < patience) return;
   const bool pressing = wait.seconds() >= std::max(kBusyPatience, patience);

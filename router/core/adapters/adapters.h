@@ -1,13 +1,14 @@
 // The adapters that engines load by order: decides which replica loads which of them, and follows the orders.
 //
-// A review looks at the adapters with waiting requests. One that no replica up has is loaded where the fewest requests
-// run. A replica that is expected to load in less than half the time goes first. That time is learned, and grows with
-// the pressure on the storage of its node. One that some replica has is loaded on a further one that runs less. Its
-// oldest request has then waited for longer than two loads take. A replica that has as many adapters as it may have
-// gives up the one that was used longest ago and that nobody runs. Where somebody runs each of them, the newcomer waits
-// for kBusyPatience; then one that has been there for kLeastStay leaves. Its running requests go on. Invariant: one
-// order per replica is under way, and no replica has or loads more adapters than it may. Owned by PenstockCore. Costs
-// nothing while no replica loads adapters. A review is O(adapters x servers).
+// A review looks at the adapters with waiting requests. One that no awake replica has is loaded where the fewest
+// requests run, unless a replica with it wakes sooner. A replica that is expected to load in less than half the time
+// goes first. That time is learned, and grows with the pressure on the storage of its node. One that some replica has
+// is loaded on a further one that runs less. Its oldest request has then waited for longer than two loads take. A
+// replica that has as many adapters as it may have gives up the one that was used longest ago and that nobody runs.
+// Where somebody runs each of them, the newcomer waits for kBusyPatience; then one that has been there for kLeastStay
+// leaves. Its running requests go on. Invariant: one order per replica is under way, and no replica has or loads more
+// adapters than it may. Owned by PenstockCore. Costs nothing while no replica loads adapters. A review is O(adapters x
+// servers).
 #ifndef PENSTOCK_ROUTER_CORE_ADAPTERS_ADAPTERS_H_
 #define PENSTOCK_ROUTER_CORE_ADAPTERS_ADAPTERS_H_
 
@@ -60,11 +61,11 @@ class Adapters {
 
   // The servers of an adapter that are up.
   struct Coverage {
-    bool comes = false;      // One of them loads it.
-    bool able = false;       // One of them may load it.
+    bool comes = false;      // One of them loads it, or wakes with it before another one could load it.
+    bool able = false;       // One of them may load it, or has it and sleeps or leaves.
     bool up = false;         // There is one.
-    int64_t least_busy = 0;  // The fewest sequences of those that have it.
-    bool there = false;      // One of them has it.
+    int64_t least_busy = 0;  // The fewest sequences of those where it is there.
+    bool there = false;      // One of them has it and takes requests now.
   };
   // A replica that may load an adapter, and the adapter that it gives up for that.
   struct Offer {
@@ -72,7 +73,8 @@ class Adapters {
     AdapterState* victim = nullptr;
   };
 
-  Coverage CoverageOf(ModelId model, Instant now);
+  // `load`: the seconds of a load.
+  Coverage CoverageOf(ModelId model, double load, Instant now);
   void Consider(ModelId model, Instant now, std::vector<Action>& actions);
   // True: the host may begin to load now; `victim` is what it gives up, or null.
   bool MayLoad(AdapterHost& host, bool pressing, Instant now, AdapterState** victim);

@@ -211,6 +211,41 @@ TEST(Adapters, ALoadAvoidsAReplicaWhoseLoadsTookLong) {
   EXPECT_EQ(AllOf<LoadAdapter>(arrived)[0].replica, ReplicaId(1));
 }
 
+// The second replica has the adapter and sleeps; the first one is awake and idle.
+class SleepingHost : public AdapterCore {
+ public:
+  SleepingHost() : AdapterCore(SleepingFleet()) {
+    Have(1, kRed);
+    Told(Residency::kAsleep);
+  }
+  void Told(Residency residency) { Send(ReplicaResidency{ReplicaId(1), residency, false, Duration::Seconds(1)}); }
+
+ private:
+  static Fleet SleepingFleet() {
+    Fleet fleet = AdapterFleet(2, 2);
+    fleet.gpus = {{"gpu0", Bytes(20)}, {"gpu1", Bytes(20)}};
+    fleet.replicas[1].resident = Bytes(10);
+    fleet.replicas[1].sleep = SleepSpec{Duration::Seconds(600), Duration::Seconds(20)};
+    return fleet;
+  }
+};
+
+TEST(Adapters, AReplicaThatSleepsWithAnAdapterStopsNoOtherFromLoadingIt) {
+  SleepingHost core;
+  const std::vector<Action> arrived = core.ArriveFor(1, kRed);
+  ASSERT_EQ(AllOf<LoadAdapter>(arrived).size(), 1u) << Text(arrived);
+  EXPECT_EQ(AllOf<LoadAdapter>(arrived)[0].replica, ReplicaId(0));
+}
+
+TEST(Adapters, AnAdapterThatOnlyASleeperHasIsNotHopeless) {
+  SleepingHost core;
+  core.ArriveFor(1, kRed);
+  const std::vector<Action> failed = core.NotLoaded(0, kRed, true);
+  EXPECT_TRUE(AllOf<Refuse>(failed).empty()) << Text(failed);
+  const std::vector<Action> later = core.RunTimers(core.now + Duration::Seconds(1));
+  EXPECT_TRUE(AllOf<Refuse>(later).empty()) << Text(later);
+}
+
 TEST(Adapters, AFurtherReplicaLoadsAnAdapterWhoseRequestsWait) {
   AdapterCore core(2);
   core.Have(0, kRed);

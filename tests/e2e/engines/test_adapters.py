@@ -1,6 +1,7 @@
 """LoRA adapters: listed ones share their base's replica, configured ones are loaded for waiting requests."""
 import http.client
 import json
+import time
 
 import pytest
 from fleet_file import MODEL, FleetEngines
@@ -72,6 +73,17 @@ def test_a_request_waits_while_its_adapter_is_loaded(folder):
             assert metrics.sum("penstock_adapter_loads_total", replica="a", result="ok") == 1
             assert metrics.sum("penstock_adapter_load_seconds_sum", replica="a") >= 0.3
             router.wait_for_nothing()
+
+
+def test_a_sleeping_engine_with_the_adapter_does_not_stop_an_awake_one_from_loading_it(folder):
+    sleep = "sleep: {after: 500ms, wake: 20s, timeout: 60s}, simulated"
+    with FleetEngines(folder, ONE + TWO[len(ONE):].replace("simulated", sleep), adapters("sql")) as engines:
+        load(engines, "sql", engine=1)
+        with Router(folder, config=without(engines, adapters("sql"))) as router:
+            router.wait_for_count("penstock_replica_asleep", 1)
+            began = time.monotonic()
+            assert ask(router, "sql").status == 200
+            assert time.monotonic() - began < 10, "it waited for the wake"
 
 
 def test_the_adapter_that_was_used_longest_ago_makes_room(folder):
