@@ -10,6 +10,7 @@
 
 #include "backends/engines/contract/capabilities.h"
 #include "backends/transport/upstream.h"
+#include "base/health.h"
 #include "router/fleet/fleet_book.h"
 #include "router/fleet/tenants.h"
 #include "router/fleet/trusted_proxies.h"
@@ -28,6 +29,9 @@ struct EngineNotes {
   std::atomic<int> work_in_silence{0};
   // The engine answered that it has no path for Anthropic's dialect. A new discovery or other facts clear the note.
   std::atomic<bool> lacks_messages{false};
+  // For requests that the core does not hear of. An engine that nobody watched yet counts as up.
+  std::atomic<Health> health{Health::kUp};
+  std::atomic<bool> away{false};  // It sleeps, or is on its way to sleep or to wake.
 };
 
 // One engine as the relay meets it.

@@ -14,6 +14,31 @@ constexpr Bytes kFreePlace{1 << 20};
 
 }  // namespace
 
+FreeTurn FreeTurnOf(const EngineNotes* notes) {
+  if (notes == nullptr) return FreeTurn::kFirst;
+  const Health health = notes->health.load(std::memory_order_relaxed);
+  if (health == Health::kDown || notes->away.load(std::memory_order_relaxed)) return FreeTurn::kNever;
+  return health == Health::kUp ? FreeTurn::kFirst : FreeTurn::kSecond;
+}
+
+std::optional<size_t> FreeChoice::Find(FreeTurn turn) const {
+  const std::vector<ReplicaSpec>& replicas = state_.fleet->book.fleet().replicas;
+  const size_t count = std::min(replicas.size(), state_.fleet->engines.size());
+  const std::optional<ReplicaId> home = state_.prepared.home;
+  if (home && turn_) return std::nullopt;
+  // The id of the request spreads the first choices.
+  const size_t first = turn_ ? *turn_ + 1 : absl::HashOf(state_.request.id);
+  for (size_t i = 0; i < count; ++i) {
+    const size_t at = (first + i) % count;
+    const EngineAccess& engine = state_.fleet->engines[at];
+    if (!engine.capabilities || !engine.capabilities->Supports(state_.request.endpoint)) continue;
+    if (replicas[at].removed || !replicas[at].Serves(state_.prepared.model)) continue;
+    if (home && at != home->value()) continue;
+    if (FreeTurnOf(engine.notes.get()) == turn) return at;
+  }
+  return std::nullopt;
+}
+
 Verdict FreeChoice::Next() {
   if (state_.loop.edge().draining.load(std::memory_order_relaxed)) {
     return Refuse{RequestId(), Refusal::kShuttingDown, Duration::Seconds(1), 0, 0};
@@ -27,20 +52,12 @@ Verdict FreeChoice::Next() {
     return Refuse{RequestId(), Refusal::kQueueFull, Duration::Seconds(1), kMostFree, running};
   }
   state_.fleet = state_.loop.fleet();
-  const std::vector<ReplicaSpec>& replicas = state_.fleet->book.fleet().replicas;
-  const size_t count = std::min(replicas.size(), state_.fleet->engines.size());
-  const std::optional<ReplicaId> home = state_.prepared.home;
-  // The id of the request spreads the first choices.
-  const size_t first = turn_ ? *turn_ + 1 : absl::HashOf(state_.request.id);
-  for (size_t i = 0; i < count; ++i) {
-    const size_t at = (first + i) % count;
-    const std::optional<Capabilities>& engine = state_.fleet->engines[at].capabilities;
-    if (!engine || !engine->Supports(state_.request.endpoint)) continue;
-    if (replicas[at].removed || !replicas[at].Serves(state_.prepared.model)) continue;
-    if (home && (turn_ || at != home->value())) continue;
-    turn_ = at;
+  std::optional<size_t> found = Find(FreeTurn::kFirst);
+  if (!found) found = Find(FreeTurn::kSecond);
+  if (found) {
+    turn_ = found;
     Forward forward;
-    forward.replica = ReplicaId(static_cast<uint32_t>(at));
+    forward.replica = ReplicaId(static_cast<uint32_t>(*found));
     return forward;
   }
   return Refuse{RequestId(), Refusal::kNoReplica, Duration::Seconds(1), 0, 0};

@@ -1,11 +1,13 @@
 // The engine of a request that the core does not hear of, such as one for tokens: each that has the endpoint, in turn.
 //
-// A loop has at most 64 such requests at engines. One caller takes no more places than it leaves free. Lives in the
-// session. Belongs to its loop.
+// Those that are up go first, then those that drain or have just come back. One that is down, sleeps or wakes gets no
+// such request, and none wakes an engine. A loop has at most 64 such requests at engines. One caller takes no more
+// places than it leaves free. Lives in the session. Belongs to its loop.
 #ifndef PENSTOCK_ROUTER_SESSION_FREE_CHOICE_H_
 #define PENSTOCK_ROUTER_SESSION_FREE_CHOICE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "base/fair_budget.h"
@@ -13,6 +15,11 @@
 #include "router/session/state/session_state.h"
 
 namespace penstock {
+
+// When an engine gets a request that the core does not hear of.
+enum class FreeTurn : uint8_t { kFirst, kSecond, kNever };
+// Null: nobody watches it.
+FreeTurn FreeTurnOf(const EngineNotes* notes);
 
 class FreeChoice {
  public:
@@ -24,6 +31,9 @@ class FreeChoice {
   void Release() { place_.Release(); }
 
  private:
+  // The place of the next engine of that turn; nullopt: there is none.
+  std::optional<size_t> Find(FreeTurn turn) const;
+
   SessionState& state_;
   std::optional<size_t> turn_;  // The last replica that was chosen.
   FairShare place_;

@@ -207,7 +207,7 @@ void FleetMonitor::TellFacts(WatchedReplica& watched) {
 void FleetMonitor::Judge(WatchedReplica& watched) {
   watched.health.SetDraining(book_.replica_config(watched.id).drain);
   const Health health = keeper_.HealthOf(watched);
-  watched.notes->wants_answers.store(health != Health::kUp, std::memory_order_relaxed);
+  watched.Note(health);
   if (watched.told.health == health) return;
   const bool announced = std::exchange(watched.told.health, health).has_value();
   // A replica counts as up once the core knows it: /readyz promises that a request would be placed.

@@ -39,7 +39,10 @@ void SleepKeeper::Configure(WatchedReplica& watched) {
     watched.health.SetSleeping(watched.sleeper->sleeps_untold());
   } else if (sleeps && watched.address) {
     watched.sleeper = std::make_shared<Sleeper>(
-        control_, watched.id, config, [this, name = config.id](const SleepNews& news) { OnNews(name, news); });
+        control_, watched.id, config, [this, name = config.id, notes = watched.notes](const SleepNews& news) {
+          notes->away.store(news.event.residency != Residency::kAwake, std::memory_order_relaxed);
+          OnNews(name, news);
+        });
     watched.sleeper->Reach(*watched.address, watched.PoolOptions());
   }
   if (watched.discovered) OnDiscovered(watched, false);

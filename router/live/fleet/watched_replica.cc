@@ -34,6 +34,13 @@ UpstreamPool::Options WatchedReplica::PoolOptions() const {
   return options;
 }
 
+void WatchedReplica::Note(Health seen) const {
+  notes->wants_answers.store(seen != Health::kUp, std::memory_order_relaxed);
+  notes->health.store(seen, std::memory_order_relaxed);
+  const bool away = sleeper != nullptr && sleeper->residency() != Residency::kAwake;
+  notes->away.store(away, std::memory_order_relaxed);
+}
+
 EngineAccess WatchedReplica::Access(const FleetEntry& rank) const {
   EngineAccess access;
   access.key = config.key;

@@ -60,6 +60,8 @@ struct WatchedReplica {
   // The way of the loops to this rank of its engine, without the facts of the fleet.
   EngineAccess Access(const FleetEntry& rank) const;
   bool stopped() const { return work.cut(); }
+  // Leaves the loops a note of the health and the sleep of now.
+  void Note(Health seen) const;
   // Its connection would be another one now.
   bool Differs(const ReplicaConfig& other) const {
     return config.key != other.key || config.engine != other.engine || config.tls != other.tls;

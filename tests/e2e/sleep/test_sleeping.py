@@ -279,3 +279,19 @@ def test_many_requests_for_two_models_in_turn_are_all_answered(folder, client):
             thread.join()
         assert not failures, failures
         router.wait_for_nothing([engines])
+
+
+def test_a_request_for_tokens_neither_reaches_nor_wakes_a_sleeping_engine(folder, client):
+    with Sleepers(folder, memory=140, after="500ms") as engines, Router(folder, config=engines.config) as router:
+        wait_up(router)
+        router.wait_for_count("penstock_replica_asleep", 2)
+        answer = send(router.address, request_bytes(path="/tokenize", body={"model": CHAT, "prompt": "some words"}))
+        assert answer.status == 503 and answer.headers["retry-after"] == "1", answer.body
+        assert answer.json()["error"]["code"] == "service_unavailable"
+        turns = {"model": CHAT, "messages": [{"role": "user", "content": "some words"}]}
+        counted = send(router.address, request_bytes(path="/v1/messages/count_tokens", body=turns))
+        assert counted.status == 200 and counted.headers["x-penstock-estimate"] == "true"
+        assert router.metrics().sum("penstock_wakes_total") == 0
+        ask(client(router), CHAT)
+        again = send(router.address, request_bytes(path="/tokenize", body={"model": CHAT, "prompt": "some words"}))
+        assert again.status == 200, again.body
