@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "backends/socket/loop_turns.h"
 #include "router/live/ticket.h"
 
@@ -19,6 +21,16 @@ std::vector<LiveRequest> DescribeOldest(std::vector<const Ticket*>& tickets, siz
   std::vector<LiveRequest> live;
   for (auto ticket = tickets.begin(); ticket != end; ++ticket) live.push_back((*ticket)->Describe());
   return live;
+}
+
+void NoteBadMerge(const Edge& edge, const std::string& replica, const absl::Status& fault, Duration pause) {
+  if (edge.log == nullptr) return;
+  DecisionEntry entry;
+  entry.level = LogLevel::kWarning;
+  entry.replica = replica;
+  entry.message = absl::StrCat("answer to merged embedding requests is bad (", fault.message(),
+                               "): they were sent alone, as are all for ", pause.seconds(), " s");
+  edge.log->Write(std::move(entry));
 }
 
 }  // namespace
@@ -100,8 +112,12 @@ std::shared_ptr<UpstreamPool> EventLoop::PoolOf(ReplicaId replica) {
   if (!access.address) return nullptr;
   Pool& pool = pools_[replica];
   if (pool.embeddings == nullptr) {
-    const auto tell = [this](MergeEnd end, size_t requests) { edge_.telemetry->OnMerged(end, requests); };
-    pool.embeddings = std::make_unique<EmbeddingMerger>(io_, tell);
+    EmbeddingMerger::Hooks hooks;
+    hooks.on_end = [this](MergeEnd end, size_t requests) { edge_.telemetry->OnMerged(end, requests); };
+    hooks.on_bad_answer = [this, name = access.name](const absl::Status& fault, Duration pause) {
+      NoteBadMerge(edge_, name, fault, pause);
+    };
+    pool.embeddings = std::make_unique<EmbeddingMerger>(io_, std::move(hooks));
   }
   const Duration connect_timeout = fleet_->config().limits.connect_timeout;
   const bool same = pool.pool != nullptr && pool.address == *access.address && pool.tls == access.tls &&

@@ -4,7 +4,10 @@
 
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "absl/strings/str_cat.h"
 
 namespace penstock {
 namespace {
@@ -44,24 +47,54 @@ TEST(EmbeddingMerge, TheMergedRequestHasAllInputsInARow) {
 
 TEST(EmbeddingMerge, EachAnswerHasItsOwnBytesFromIndexZero) {
   const auto answers = SplitEmbeddings(
-      R"({"id":"e","data":[{"index":2,"embedding":"QUJD"},{"embedding":[1.50,-0.0,1e-05],"index":0},{"index":1,"embedding":[7]}],)"
+      R"({"id":"e","data":[{"index":2,"embedding":[8,9,1]},{"embedding":[1.50,-0.0,1e-05],"index":0},{"index":1,"embedding":[7,0,0]}],)"
       R"("usage":{"prompt_tokens":10,"total_tokens":10,"prompt_tokens_details":null}})",
       {{1, 3}, {2, 7}});
   ASSERT_TRUE(answers.ok()) << answers.status();
   EXPECT_EQ((*answers)[0], R"({"id":"e","data":[{"embedding":[1.50,-0.0,1e-05],"index":0}],)"
                            R"("usage":{"prompt_tokens":3,"total_tokens":3,"prompt_tokens_details":null}})");
-  EXPECT_EQ((*answers)[1], R"({"id":"e","data":[{"index":0,"embedding":[7]},{"index":1,"embedding":"QUJD"}],)"
+  EXPECT_EQ((*answers)[1], R"({"id":"e","data":[{"index":0,"embedding":[7,0,0]},{"index":1,"embedding":[8,9,1]}],)"
                            R"("usage":{"prompt_tokens":7,"total_tokens":7,"prompt_tokens_details":null}})");
 }
 
 TEST(EmbeddingMerge, AnAnswerThatIsShortOrNamesWrongInputsIsNotSplit) {
-  for (const char* data : {R"([{"index":0}])", R"([{"index":0},{"index":0}])", R"([{"index":0},{"index":2}])",
-                           R"([{"index":0},{"index":-1}])", R"([{"index":0},{}])", R"([{"index":0},{"index":1.5}])",
-                           R"([{"index":0},{"index":1},{"index":2}])", R"([1,2])", R"({})", "null"}) {
-    const auto answers = SplitEmbeddings(std::string(R"({"data":)") + data + "}", {{1, 1}, {1, 1}});
-    EXPECT_EQ(answers.status().code(), absl::StatusCode::kDataLoss) << data;
+  const auto split = [](const std::string& data) {
+    return SplitEmbeddings(R"({"data":)" + data + "}", {{1, 1}, {1, 1}}).status().code();
+  };
+  const std::string zero = R"([{"index":0,"embedding":[1]})";
+  const auto beside = [&zero](const char* index) { return zero + R"(,{"embedding":[1])" + index + "}]"; };
+  EXPECT_EQ(split(beside(R"(,"index":1)")), absl::StatusCode::kOk);
+  for (const std::string& data :
+       {zero + "]", beside(R"(,"index":0)"), beside(R"(,"index":2)"), beside(R"(,"index":-1)"), beside(""),
+        beside(R"(,"index":1.5)"), std::string("[1,2]"), std::string("{}"), std::string("null"),
+        zero + R"(,{"index":1,"embedding":[1]},{"index":2,"embedding":[1]}])"}) {
+    EXPECT_EQ(split(data), absl::StatusCode::kDataLoss) << data;
   }
   EXPECT_FALSE(SplitEmbeddings("{}", {{1, 1}}).ok());
+}
+
+TEST(EmbeddingMerge, EmbeddingsOfDifferentKindsOrLengthsAreNotSplit) {
+  const auto split = [](const char* first, const char* second) {
+    return SplitEmbeddings(absl::StrCat(R"({"data":[{"index":0,"embedding":)", first, R"(},{"index":1,"embedding":)",
+                                        second, "}]}"),
+                           {{1, 1}, {1, 1}})
+        .status()
+        .code();
+  };
+  for (const auto& [first, second] : std::vector<std::pair<const char*, const char*>>{{"[1,2]", "[1]"},
+                                                                                      {"[1,2]", "[]"},
+                                                                                      {"[1]", R"("QUJD")"},
+                                                                                      {R"("QUJD")", R"("QUJDQUJD")"},
+                                                                                      {"[1]", "null"},
+                                                                                      {"null", "null"},
+                                                                                      {"{}", "{}"},
+                                                                                      {"[[1]]", "[1]"}}) {
+    EXPECT_EQ(split(first, second), absl::StatusCode::kDataLoss) << first << " and " << second;
+  }
+  for (const auto& [first, second] : std::vector<std::pair<const char*, const char*>>{
+           {"[1,2]", "[ 1.5e3 , -0 ]"}, {R"("QU/D")", R"("QU\/D")"}, {"[[1],[2]]", "[[1]]"}, {"[]", "[]"}}) {
+    EXPECT_EQ(split(first, second), absl::StatusCode::kOk) << first << " and " << second;
+  }
 }
 
 // Each number of the usage is divided among all parts.
@@ -69,7 +102,9 @@ TEST(EmbeddingMerge, AnAnswerWithTooManyNumbersIsNotSplit) {
   const auto with = [](int numbers) {
     std::string usage = R"("a":1)";
     for (int i = 1; i < numbers; ++i) usage += R"(,"a":1)";
-    return SplitEmbeddings(R"({"usage":{)" + usage + R"(},"data":[{"index":0},{"index":1}]})", {{1, 1}, {1, 1}});
+    return SplitEmbeddings(
+        R"({"usage":{)" + usage + R"(},"data":[{"index":0,"embedding":"a"},{"index":1,"embedding":"b"}]})",
+        {{1, 1}, {1, 1}});
   };
   EXPECT_TRUE(with(64).ok());
   EXPECT_EQ(with(65).status().code(), absl::StatusCode::kDataLoss);

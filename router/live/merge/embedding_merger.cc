@@ -27,6 +27,11 @@ bool Refuses(int status) {
          status == http_status::kUnprocessableContent;
 }
 
+// A connection that breaks is no answer that does not fit.
+absl::Status Broken(const absl::Status& status) {
+  return absl::IsDataLoss(status) ? absl::UnavailableError(status.message()) : status;
+}
+
 MergeEnd EndOf(const absl::Status& status) {
   if (status.ok()) return MergeEnd::kMerged;
   if (absl::IsInvalidArgument(status)) return MergeEnd::kDivided;
@@ -42,7 +47,7 @@ struct EmbeddingMerger::Call {
     return std::all_of(places.begin(), places.end(), [](const Place* place) { return place == nullptr; });
   }
   // The parts of the answer. InvalidArgument: the engine refused the call. DeadlineExceeded: it did not answer in time.
-  // OutOfRange: the answer is too long. Any other error: each request goes alone.
+  // OutOfRange: the answer is too long. DataLoss: it does not fit. Any other error: each request goes alone.
   asio::awaitable<absl::StatusOr<std::vector<std::string>>> Ask();
   asio::awaitable<absl::Status> SendAndReadHead();
   asio::awaitable<absl::Status> ReadBody();
@@ -81,7 +86,7 @@ asio::awaitable<absl::Status> EmbeddingMerger::Call::SendAndReadHead() {
   // A connection that takes long is no answer that takes long.
   if (!sent->ok()) co_return absl::UnavailableError(sent->message());
   const absl::StatusOr<UpstreamHead> head = co_await exchange->ReadHead(Left());
-  if (!head.ok()) co_return head.status();
+  if (!head.ok()) co_return Broken(head.status());
   if (Refuses(head->status)) co_return absl::InvalidArgumentError("The engine refused the call.");
   if (head->status != http_status::kOk || head->early) co_return absl::UnavailableError("The engine failed.");
   co_return absl::OkStatus();
@@ -109,7 +114,7 @@ asio::awaitable<absl::Status> EmbeddingMerger::Call::ReadBody() {
   absl::StatusOr<bool> ended = false;
   while (good.ok() && ended.ok() && !*ended) ended = co_await exchange->ReadWhile(Left(), take);
   if (!good.ok()) co_return good;
-  if (!ended.ok()) co_return ended.status();
+  if (!ended.ok()) co_return Broken(ended.status());
   const AnswerFacts facts = scan.Finish();
   if (facts.malformed || facts.error) co_return absl::DataLossError("The engine's answer is no list of embeddings.");
   co_return absl::OkStatus();
@@ -132,7 +137,7 @@ EmbeddingMerger::Place::~Place() {
 }
 
 asio::awaitable<void> EmbeddingMerger::Place::Wait() {
-  if (merger_.lanes_[call_.request.key].at_engine == 0) {
+  if (merger_.lanes_[call_.request.key].at_engine == 0 || !merger_.trust_.Holds(Now())) {
     GoAlone();
     co_return;
   }
@@ -252,13 +257,20 @@ void EmbeddingMerger::Ended(const Key& key) {
   if (after->second.at_engine == 0 && after->second.open == nullptr) lanes_.erase(after);
 }
 
+void EmbeddingMerger::Learn(const Call& call, const absl::Status& ended) {
+  if (absl::IsOutOfRange(ended)) most_inputs_ = std::max<size_t>(1, call.inputs / 2);
+  if (ended.ok()) most_inputs_ = std::min(most_inputs_ + 1, kMostInputs);
+  if (ended.ok()) trust_.OnGood(Now());
+  if (!absl::IsDataLoss(ended)) return;
+  if (const std::optional<Duration> pause = trust_.OnBad(Now())) hooks_.on_bad_answer(ended, *pause);
+}
+
 asio::awaitable<void> EmbeddingMerger::Run(std::shared_ptr<Call> call) {
   absl::StatusOr<std::vector<std::string>> answers = co_await call->Ask();
   call->exchange.reset();
   call->memory.Release();
-  if (absl::IsOutOfRange(answers.status())) most_inputs_ = std::max<size_t>(1, call->inputs / 2);
-  if (answers.ok()) most_inputs_ = std::min(most_inputs_ + 1, kMostInputs);
-  on_end_(call->Deserted() ? MergeEnd::kDeserted : EndOf(answers.status()), call->places.size());
+  Learn(*call, answers.status());
+  hooks_.on_end(call->Deserted() ? MergeEnd::kDeserted : EndOf(answers.status()), call->places.size());
   if (absl::IsInvalidArgument(answers.status())) {
     Divide(*call);
   } else {

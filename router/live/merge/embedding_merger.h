@@ -4,8 +4,9 @@
 // until that one ends, until kMostWait has passed, or until the call is full. Each has a Place, which lives in its
 // attempt. A merged call belongs to nobody: a request that leaves takes only its own part with it, and the call names
 // no caller. A call that the engine refuses is divided, so a bad input fails alone and few others pay for it. Any other
-// failure sends each request alone. The answer is read into the answers' budget, up to kMostAnswer; a longer one lowers
-// the inputs per call. Owned by EventLoop; belongs to its thread. Costs O(bytes) per merged request.
+// failure sends each request alone. After an answer that does not fit its inputs, nothing is merged for a while
+// (merge_trust.h). The answer is read into the answers' budget, up to kMostAnswer; a longer one lowers the inputs per
+// call. Owned by EventLoop; belongs to its thread. Costs O(bytes) per merged request.
 #ifndef PENSTOCK_ROUTER_LIVE_MERGE_EMBEDDING_MERGER_H_
 #define PENSTOCK_ROUTER_LIVE_MERGE_EMBEDDING_MERGER_H_
 
@@ -24,6 +25,7 @@
 #include "base/fair_budget.h"
 #include "base/units.h"
 #include "router/labels/labels.h"
+#include "router/live/merge/merge_trust.h"
 #include "router/live/signal.h"
 #include "router/openai/embedding/embedding_merge.h"
 
@@ -51,9 +53,12 @@ class EmbeddingMerger {
   static constexpr size_t kMostBytes = 64 << 10;
   static constexpr size_t kMostAnswer = 1 << 20;
 
-  // `on_end` hears of each merged call, with its number of requests.
-  EmbeddingMerger(boost::asio::io_context& loop, std::function<void(MergeEnd, size_t)> on_end)
-      : loop_(loop), on_end_(std::move(on_end)) {}
+  struct Hooks {
+    std::function<void(MergeEnd, size_t)> on_end;                      // Each merged call, with its number of requests.
+    std::function<void(const absl::Status&, Duration)> on_bad_answer;  // Its fault, and the pause that begins.
+  };
+
+  EmbeddingMerger(boost::asio::io_context& loop, Hooks hooks) : loop_(loop), hooks_(std::move(hooks)) {}
 
  private:
   struct Call;
@@ -107,13 +112,16 @@ class EmbeddingMerger {
   void Launch(const std::shared_ptr<Call>& call);
   // Sends the two halves of a call that the engine refused.
   void Divide(Call& call);
+  // Follows the end of a merged call.
+  void Learn(const Call& call, const absl::Status& ended);
   // One call less at the engine.
   void Ended(const Key& key);
   boost::asio::awaitable<void> Run(std::shared_ptr<Call> call);
 
   boost::asio::io_context& loop_;
-  const std::function<void(MergeEnd, size_t)> on_end_;
+  const Hooks hooks_;
   absl::flat_hash_map<Key, Lane> lanes_;
+  MergeTrust trust_;
   size_t most_inputs_ = kMostInputs;  // Per call; as many as answers of kMostAnswer hold.
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "router/openai/request/json_cursor.h"
 
@@ -59,16 +60,49 @@ struct Element {
   JsonSpan index;
 };
 
+// All embeddings of one answer have the same one.
+struct Shape {
+  JsonKind kind = JsonKind::kNull;  // A list or a string; anything else is no embedding.
+  bool nested = false;
+  size_t length = 0;  // 0 for a list of lists: it has a row for each token.
+  bool operator==(const Shape&) const = default;
+};
+
+Shape ShapeOf(const JsonValue& embedding) {
+  Shape shape;
+  shape.kind = embedding.kind();
+  if (shape.kind == JsonKind::kString) {
+    const absl::string_view inside = embedding.inside();
+    shape.length = absl::StrContains(inside, '\\') ? embedding.Text().size() : inside.size();
+  } else if (shape.kind == JsonKind::kArray) {
+    const std::optional<JsonValue> first = JsonArray(embedding).Next();
+    shape.nested = first && first->kind() == JsonKind::kArray;
+    const absl::string_view raw = embedding.raw();
+    // Numbers have no commas inside.
+    const auto commas = static_cast<size_t>(std::count(raw.begin(), raw.end(), ','));
+    if (first && !shape.nested) shape.length = commas + 1;
+  }
+  return shape;
+}
+
 absl::StatusOr<std::vector<Element>> ElementsOf(const JsonValue& data, size_t count) {
   std::vector<std::optional<Element>> found(count);
+  std::optional<Shape> common;
   JsonArray elements(data);
   while (const std::optional<JsonValue> value = elements.Next()) {
     if (value->kind() != JsonKind::kObject) return absl::DataLossError("an embedding is no object");
     std::optional<JsonValue> index;
+    Shape shape;
     JsonObject members(*value);
     while (const auto member = members.Next()) {
       if (member->key == "index") index = member->value;
+      if (member->key == "embedding") shape = ShapeOf(member->value);
     }
+    if (shape.kind != JsonKind::kArray && shape.kind != JsonKind::kString) {
+      return absl::DataLossError("an embedding is neither a list nor a string");
+    }
+    if (common && *common != shape) return absl::DataLossError("the embeddings have different kinds or lengths");
+    common = shape;
     const std::optional<int64_t> position = index ? index->Integer() : std::nullopt;
     if (!position || *position < 0 || static_cast<size_t>(*position) >= count) {
       return absl::DataLossError("an embedding has no index of an input");

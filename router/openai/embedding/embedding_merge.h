@@ -37,7 +37,8 @@ struct EmbeddingPart {
   size_t inputs = 0;
   int64_t weight = 1;  // Estimated tokens of its inputs.
 };
-// The answers of the parts. DataLoss: embeddings are missing, or stand twice, or the answer has no list of them.
+// The answers of the parts. DataLoss: the answer has no list of embeddings, or not one for each input. They also have
+// to be all lists or all strings, of one length. Lists of lists may have different lengths.
 absl::StatusOr<std::vector<std::string>> SplitEmbeddings(absl::string_view answer,
                                                          absl::Span<const EmbeddingPart> parts);
 

@@ -87,15 +87,32 @@ def server_error(inputs, fields):
     return EmbeddingEngine.embeddings(inputs, fields) if len(inputs) == 1 else http(500, {"error": {"message": "no"}})
 
 
-@pytest.mark.parametrize("fault", [short, wrong_index, twice, no_json, server_error])
-def test_nothing_is_lost_when_the_shared_answer_is_bad(router, engine, fault):
+def uneven(inputs, fields):
+    return EmbeddingEngine.embeddings(inputs, fields).replace(b", -0.0]", b"      ]", 1 if len(inputs) > 1 else 0)
+
+
+@pytest.mark.parametrize("fault", [short, wrong_index, twice, uneven, no_json, server_error])
+def test_nothing_is_lost_when_the_shared_answer_is_bad(folder, engine, fault):
     texts = ["one", "two", "three"]
-    before = merged(router, "sent_alone")
-    answers = burst(router, engine, [request_for(text) for text in texts], fault)
-    for answer, text in zip(answers, texts):
-        check(answer, [text])
-    assert merged(router, "sent_alone") > before
-    router.wait_for_nothing()
+    with Router(folder, config=config_of(engine)) as router:
+        router.wait_for_count("penstock_replica_up", 1)
+        answers = burst(router, engine, [request_for(text) for text in texts], fault)
+        for answer, text in zip(answers, texts):
+            check(answer, [text])
+        assert merged(router, "sent_alone") > 0
+        router.wait_for_nothing()
+
+
+def test_an_engine_whose_shared_answers_are_bad_gets_no_more_for_a_while(folder, engine):
+    texts = ["one", "two", "three"]
+    with Router(folder, config=config_of(engine)) as router:
+        router.wait_for_count("penstock_replica_up", 1)
+        for _ in range(3):
+            answers = burst(router, engine, [request_for(text) for text in texts], short)
+            for answer, text in zip(answers, texts):
+                check(answer, [text])
+        assert merged(router, "sent_alone") == len(texts), "the first ones only"
+        assert router.log().count("answer to merged embedding requests is bad") == 1
 
 
 def test_a_client_that_leaves_does_not_cancel_the_others(router, engine):
