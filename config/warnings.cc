@@ -16,6 +16,7 @@
 #include "config/config.h"
 #include "config/host_memory_warnings.h"
 #include "config/sleep_warnings.h"
+#include "config/slice_warnings.h"
 #include "config/text/address_range.h"
 #include "config/text/units_text.h"
 #include "config/values/capacity.h"
@@ -227,7 +228,7 @@ std::vector<std::string> Warnings(const Config& config) {
   for (const std::string& key : config.keys_without_effect) {
     warnings.push_back(absl::StrCat(key, ": is read but has no effect yet"));
   }
-  for (auto* const more : {&ClearTextWarnings, &HostMemoryWarnings, &SleepWarnings}) {
+  for (auto* const more : {&ClearTextWarnings, &HostMemoryWarnings, &SleepWarnings, &SliceWarnings}) {
     for (std::string& warning : more(config)) warnings.push_back(std::move(warning));
   }
   WarnTraffic(config, warnings);

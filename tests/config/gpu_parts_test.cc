@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "config/values/capacity.h"
 #include "config/values/gpu_slice.h"
 #include "tests/config/load_helpers.h"
@@ -48,6 +49,34 @@ TEST(MigSlices, ThatNoDeviceHasAreRefusedWithThoseThatItHas) {
   }
   EXPECT_THAT(FindingsOf(Gpu("kind: {memory: 80GB, bandwidth: 2000GB/s, bf16_tflops: 300}, slice: 3g.40gb")),
               HasSubstr("give the numbers of the slice as kind instead"));
+}
+
+std::string SlicesWarned(const std::string& gpus, const std::string& more = "") {
+  return absl::StrJoin(Warnings(Parsed(absl::StrCat("gpus: [", gpus, "]\nreplicas: [{url: http://h:1}]\n", more))),
+                       "\n");
+}
+
+TEST(MigSlices, OfAKindWithoutMigAreWarnedOf) {
+  for (const auto& [kind, slice] :
+       {std::pair("l4", "3g.12gb"), std::pair("a10", "3g.12gb"), std::pair("mi300x", "1g.24gb")}) {
+    EXPECT_THAT(SlicesWarned(absl::StrCat("{id: g, kind: ", kind, ", slice: ", slice, "}")),
+                HasSubstr(absl::StrCat("gpus: g: ", kind, " has no MIG")));
+  }
+  EXPECT_THAT(SlicesWarned("{id: g, kind: a100-80, slice: 3g.40gb}"), Not(HasSubstr("MIG")));
+}
+
+TEST(MigSlices, ThatAreMoreThanTheirDeviceAreWarnedOf) {
+  const auto two = [](const char* first, const char* slice, const char* second, const char* other) {
+    return absl::StrCat("{id: ", first, ", kind: h100, slice: ", slice, "}, {id: ", second,
+                        ", kind: h100, slice: ", other, "}");
+  };
+  EXPECT_THAT(SlicesWarned(two("n/g0/a", "4g.40gb", "n/g0/b", "4g.40gb")),
+              HasSubstr("gpus: n/g0/a, n/g0/b are 8 sevenths of the compute and 8 eighths of the memory of one h100"));
+  EXPECT_THAT(SlicesWarned(two("n/g0/a", "4g.40gb", "n/g0/b", "3g.40gb")), Not(HasSubstr("sevenths")));
+  EXPECT_THAT(SlicesWarned(two("n/g0/a", "4g.40gb", "n/g1/a", "4g.40gb")), Not(HasSubstr("sevenths")));
+  EXPECT_THAT(SlicesWarned(two("a", "4g.40gb", "b", "4g.40gb")), Not(HasSubstr("sevenths"))) << "nobody tells a device";
+  const std::string node = "nodes: [{id: n, sleep_memory: 64GB}]\n";
+  EXPECT_THAT(SlicesWarned(two("n/a", "4g.40gb", "n/b", "4g.40gb"), node), Not(HasSubstr("sevenths")));
 }
 
 TEST(MigSlices, SurviveBeingPrinted) {
