@@ -180,6 +180,19 @@ void WarnRoles(const Config& config, std::vector<std::string>& warnings) {
                                   "prompts"));
 }
 
+void WarnAdapters(const Config& config, std::vector<std::string>& warnings) {
+  for (const AdapterConfig& adapter : config.adapters) {
+    const bool in_pairs =
+        std::any_of(config.replicas.begin(), config.replicas.end(), [&](const ReplicaConfig& replica) {
+          return replica.role == ReplicaRole::kPrefill && IsOneModel(config, adapter.model, replica.model);
+        });
+    if (!in_pairs) continue;
+    warnings.push_back(absl::StrCat("adapters: ", adapter.name,
+                                    " is loaded at decode replicas only, which also compute its prompts; a prefill "
+                                    "replica takes part where its engine has the adapter from its start"));
+  }
+}
+
 // Variables are for secrets only.
 void WarnVariable(absl::string_view key, absl::string_view value, std::vector<std::string>& warnings) {
   if (!absl::StrContains(value, "${")) return;
@@ -236,6 +249,7 @@ std::vector<std::string> Warnings(const Config& config) {
   WarnVariable("log.path", config.log.path, warnings);
   WarnPolicy(config, warnings);
   WarnRoles(config, warnings);
+  WarnAdapters(config, warnings);
   if (!config.tenants.empty() && !config.tenant_header.empty()) {
     warnings.push_back("tenant_header has no effect: tenants are known by their keys");
   }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tests/config/load_helpers.h"
 
 namespace penstock {
@@ -12,6 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 std::string Replicas(const std::string& prefill, const std::string& decode, const std::string& more = "") {
   return absl::StrCat("replicas: [{url: http://h:1", prefill, "}, {url: http://h:2", decode, "}", more, "]\n");
@@ -32,6 +34,15 @@ TEST(RoleKeys, AreReadAndPrinted) {
   const Config again = Parsed(PrintConfig(config));
   EXPECT_EQ(again.replicas[0].role, ReplicaRole::kPrefill);
   EXPECT_EQ(again.replicas[0].transfer, 50);
+}
+
+TEST(RoleKeys, AnAdapterOfAPairIsWarnedOf) {
+  const auto warned = [](const std::string& first, const std::string& second) {
+    const std::string adapters = "adapters: [{name: lo, path: /lo, model: m}]\n";
+    return absl::StrJoin(Warnings(Parsed(Replicas(first, second) + adapters)), "\n");
+  };
+  EXPECT_THAT(warned(kPrefill, kDecode), HasSubstr("adapters: lo is loaded at decode replicas only"));
+  EXPECT_THAT(warned(", model: m", ", model: m"), Not(HasSubstr("adapters: lo")));
 }
 
 TEST(RoleKeys, APairNeedsBothOfItsReplicas) {
