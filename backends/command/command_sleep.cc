@@ -68,7 +68,7 @@ asio::awaitable<VerbEnd> CommandSleep::Wake(const std::string& start, const std:
   // The start command of an earlier wake may be an engine that hangs.
   const bool alone = co_await EndStart();
   if (stopped_) co_return GivenUp();
-  if (!alone) co_return Immortal();
+  if (!alone) co_return VerbEnd{VerbFault::kCommand, Immortal().message, false, true};
   auto launched = Launch(start);
   if (!launched.ok()) co_return VerbEnd{VerbFault::kCommand, std::string(launched.status().message())};
   started_ = *std::move(launched);
@@ -90,12 +90,15 @@ asio::awaitable<VerbEnd> CommandSleep::Wake(const std::string& start, const std:
       co_await AwaitNews(end);
     }
   }
+  // Else the start was the engine, or failed before there was one.
+  const bool detached = started_->end().has_value() && started_->end()->ok();
   started_->Kill();
   const VerbEnd cleaned = co_await RunStop(stop, Now() + kCleanUp);
   const bool ended = co_await EndStart();
   if (stopped_) co_return GivenUp();
   if (!ended) absl::StrAppend(&failed.message, "; ", Immortal().message);
   if (!cleaned.ok()) absl::StrAppend(&failed.message, "; then ", cleaned.message);
+  failed.holds = !ended || (!cleaned.ok() && detached);
   co_return failed;
 }
 

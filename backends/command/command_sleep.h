@@ -4,8 +4,9 @@
 // the engine does. Asleep: the stop command ended well, no start command runs, and the engine answers no more. Whoever
 // polls the engine reports that with OnPoll(). A start command that still runs at the silence, or two seconds
 // after the stop command ended, is killed, and its end is waited for. After a wake that failed, the stop command runs
-// too, so that no memory stays taken. A wake first ends the start command of an earlier wake in this way. Used on one
-// loop; one operation at a time.
+// too, so that no memory stays taken. Where that fails after a start command that ended well, the engine may hold
+// memory. A wake first ends the start command of an earlier wake in this way. Used on one loop; one operation at a
+// time.
 #ifndef PENSTOCK_BACKENDS_COMMAND_COMMAND_SLEEP_H_
 #define PENSTOCK_BACKENDS_COMMAND_COMMAND_SLEEP_H_
 

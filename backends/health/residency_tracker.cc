@@ -1,16 +1,21 @@
 #include "backends/health/residency_tracker.h"
 
+#include <utility>
+
 namespace penstock {
 
 void ResidencyTracker::Begin(bool waking, Instant now) {
+  undoing_ = !waking && residency_ == Residency::kAsleep;
   residency_ = waking ? Residency::kWaking : Residency::kFallingAsleep;
   changed_ = now;
   doubts_ = 0;
 }
 
-Duration ResidencyTracker::End(bool ok, Instant now) {
+Duration ResidencyTracker::End(bool ok, Instant now, bool holds) {
   const Duration took = now - changed_;
-  const bool awake = (residency_ == Residency::kWaking) == ok;
+  const bool undone = std::exchange(undoing_, false);
+  const bool awake = (residency_ == Residency::kWaking) == ok && !undone;
+  holds_ = !awake && !ok && (undone || holds);
   residency_ = awake ? Residency::kAwake : Residency::kAsleep;
   changed_ = now;
   known_ = true;
@@ -43,12 +48,16 @@ bool ResidencyTracker::Set(Residency residency, Instant now) {
   known_ = true;
   doubts_ = 0;
   if (residency == residency_) return false;
+  holds_ = false;
   residency_ = residency;
   changed_ = now;
   return true;
 }
 
-bool ResidencyTracker::Gone(Instant now) { return Set(Residency::kAsleep, now); }
+bool ResidencyTracker::Gone(Instant now) {
+  const bool held = std::exchange(holds_, false);
+  return Set(Residency::kAsleep, now) || held;
+}
 
 void ResidencyTracker::Forget() {
   known_ = false;

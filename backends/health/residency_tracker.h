@@ -23,13 +23,18 @@ class ResidencyTracker {
   Residency residency() const { return residency_; }
   // An order is under way.
   bool busy() const { return residency_ == Residency::kWaking || residency_ == Residency::kFallingAsleep; }
+  // It is asleep by a wake that failed, and may hold memory: it is to be put to sleep again.
+  bool holds() const { return holds_ && !busy(); }
+  // The order under way is to end that.
+  bool undoing() const { return undoing_; }
   // The page spoke against the state, once so far.
   bool in_doubt() const { return doubts_ > 0; }
 
-  // Not while busy. `waking`: from asleep to awake, else the other way.
+  // Not while busy. `waking`: from asleep to awake. Else to asleep, also from one that holds memory.
   void Begin(bool waking, Instant now);
   // The end of the order, and the time that it took. After a failure, the state is that from before.
-  Duration End(bool ok, Instant now);
+  // `holds`: a wake failed and may have taken memory.
+  Duration End(bool ok, Instant now, bool holds = false);
   // The page, asked at `asked`. Nothing counts while busy.
   Finding Saw(bool asleep, Instant asked);
   // Somebody knows better. True: it was otherwise until now. Not while busy.
@@ -49,6 +54,8 @@ class ResidencyTracker {
   Residency residency_ = Residency::kAwake;
   bool known_ = false;
   bool distrusted_ = false;
+  bool holds_ = false;
+  bool undoing_ = false;
   int doubts_ = 0;
   Instant doubted_;
   Instant changed_;

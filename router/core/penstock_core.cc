@@ -77,7 +77,8 @@ void PenstockCore::On(const FirstToken& event, Actions&) {
 }
 
 void PenstockCore::On(const RequestClosed& event, Actions&) {
-  if (residents_.any()) residents_.Leaves(rooms_.requests.Find(event.request), now_);
+  const bool finished = event.outcome == Outcome::kFinished;
+  if (residents_.any()) residents_.Leaves(rooms_.requests.Find(event.request), now_, finished);
   if (adapters_.any()) adapters_.Leaves(rooms_.requests.Find(event.request), now_);
   exits_.Close(event, now_);
 }

@@ -135,7 +135,37 @@ TEST(EngineVerbs, AnErrorOfTheEngineIsNamed) {
   engine.answers = {{"/wake_up", {"HTTP/1.1 500 X\r\nContent-Length: 13\r\n\r\nCUDA \nout of m"}}};
   const VerbEnd end = RunVerb(engine, Verb::kWake);
   EXPECT_EQ(end.fault, VerbFault::kServer);
-  EXPECT_EQ(end.message, "POST /wake_up: status 500: CUDA  out of ");
+  EXPECT_THAT(end.message, HasSubstr("POST /wake_up: status 500: CUDA  out of "));
+}
+
+TEST(EngineVerbs, AFailedWakeIsPutBackToTheSleepFromBefore) {
+  ScriptedEngine engine;
+  engine.answers = {{"/wake_up?tags=weights", {Answer("")}},
+                    {"/collective_rpc", {"HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n"}},
+                    {"/sleep?level=2", {Answer("")}},
+                    {"/is_sleeping", {kAsleep}}};
+  const VerbEnd end = RunVerb(engine, Verb::kWake, EngineKind::kVllm, {"m", 2, ""});
+  EXPECT_EQ(end.fault, VerbFault::kServer);
+  EXPECT_FALSE(end.holds);
+  EXPECT_THAT(engine.verbs, ElementsAre("/wake_up?tags=weights", "/collective_rpc", "/sleep?level=2"));
+}
+
+TEST(EngineVerbs, AFailedWakeThatCannotBePutBackMayHoldMemory) {
+  ScriptedEngine engine;
+  engine.answers = {{"/wake_up", {""}}, {"/sleep?level=1", {""}}, {"/is_sleeping", {kAsleep}}};
+  const VerbEnd end = RunVerb(engine, Verb::kWake, EngineKind::kVllm, {"m", 1, ""}, Duration::Milliseconds(100));
+  EXPECT_EQ(end.fault, VerbFault::kTimeout);
+  EXPECT_TRUE(end.holds);
+  EXPECT_EQ(end.message,
+            "POST /wake_up: no answer in time; and it may hold its memory: POST /sleep?level=1: no answer in time");
+}
+
+TEST(EngineVerbs, AWakeThatTheEngineRefusedTookNoMemory) {
+  ScriptedEngine engine;
+  const VerbEnd end = RunVerb(engine, Verb::kWake);
+  EXPECT_EQ(end.fault, VerbFault::kRefused);
+  EXPECT_FALSE(end.holds);
+  EXPECT_THAT(engine.verbs, ElementsAre("/wake_up"));
 }
 
 TEST(EngineVerbs, AnEngineThatDiesIsNotReached) {

@@ -113,6 +113,39 @@ TEST(ResidencyTracker, DistrustLastsUntilThePageSaysAwakeOrTheProcessIsNew) {
   EXPECT_FALSE(tracker.distrusted());
 }
 
+TEST(ResidencyTracker, AFailedWakeThatHoldsMemoryIsToBePutBack) {
+  ResidencyTracker tracker;
+  tracker.Set(Residency::kAsleep, Then(1));
+  tracker.Begin(true, Then(2));
+  tracker.End(false, Then(3), true);
+  EXPECT_EQ(tracker.residency(), Residency::kAsleep);
+  EXPECT_TRUE(tracker.holds());
+  EXPECT_EQ(tracker.Saw(true, Then(4)), Finding::kNothing);
+  EXPECT_FALSE(tracker.Set(Residency::kAsleep, Then(4)));
+  EXPECT_TRUE(tracker.holds()) << "that it sleeps is no proof";
+  for (const bool ends : {false, true}) {
+    tracker.Begin(false, Then(5));
+    EXPECT_TRUE(tracker.undoing());
+    tracker.End(ends, Then(6));
+    EXPECT_EQ(tracker.residency(), Residency::kAsleep);
+    EXPECT_EQ(tracker.holds(), !ends);
+  }
+}
+
+TEST(ResidencyTracker, WhatAwokeLateOrEndedHoldsNothingInDoubt) {
+  ResidencyTracker tracker;
+  tracker.Set(Residency::kAsleep, Then(1));
+  tracker.Begin(true, Then(2));
+  tracker.End(false, Then(3), true);
+  ResidencyTracker ended = tracker;
+  tracker.Saw(false, Then(4));
+  EXPECT_EQ(tracker.Saw(false, Then(5)), Finding::kChanged);
+  EXPECT_FALSE(tracker.holds());
+  EXPECT_TRUE(ended.Gone(Then(4)));
+  EXPECT_FALSE(ended.holds());
+  EXPECT_FALSE(ended.Gone(Then(5))) << "told once";
+}
+
 TEST(ResidencyTracker, WhoKnowsBetterIsBelieved) {
   ResidencyTracker tracker;
   EXPECT_TRUE(tracker.Set(Residency::kAsleep, Then(1)));

@@ -102,6 +102,45 @@ TEST_F(Sleepers, AnEngineThatSleepsByItsOwnRequestsDoesNotWakeByAReloadToCommand
   EXPECT_EQ(sleeper_->residency(), Residency::kAwake);
 }
 
+TEST_F(Sleepers, AFailedWakeThatCannotBeStoppedCountsAsWakingUntilItsStopEndsWell) {
+  Round(kCrashed);
+  ReplicaSleepConfig config = *Commanded().sleep;
+  config.start = "true";
+  config.stop = "exit 1";
+  config.timeout = Duration::Milliseconds(100);
+  sleeper_->SetConfig(config);
+  sleeper_->Order(Verb::kWake);
+  ASSERT_TRUE(RoundsUntil(kCrashed, 3));
+  EXPECT_EQ(news_[1].verb, Verb::kWake);
+  EXPECT_EQ(news_[2].verb, Verb::kSleep) << "it is stopped again";
+  for (size_t i : {1u, 2u}) {
+    EXPECT_TRUE(news_[i].event.failed);
+    EXPECT_EQ(news_[i].event.residency, Residency::kWaking) << "it may hold its memory, though nothing answers";
+  }
+  EXPECT_FALSE(sleeper_->rests());
+  config.stop = "true";
+  sleeper_->SetConfig(config);
+  const size_t seen = news_.size();
+  ASSERT_TRUE(RoundsUntil(kCrashed, seen + 1));
+  while (news_.back().event.failed) ASSERT_TRUE(RoundsUntil(kCrashed, news_.size() + 1));
+  EXPECT_EQ(news_.back().event.residency, Residency::kAsleep);
+  EXPECT_TRUE(sleeper_->rests());
+}
+
+TEST_F(Sleepers, AnEngineThatEndedIsAsleepOnceTheCoreKnowsThatItIsDown) {
+  Become(SleepBy::kAuto);
+  Round(kCrashed);
+  EXPECT_TRUE(news_.empty());
+  SleeperRound ended = kCrashed;
+  ended.ended = true;
+  Round(ended);
+  Round(ended);
+  ASSERT_EQ(news_.size(), 1U) << "told once";
+  EXPECT_TRUE(news_[0].ended);
+  EXPECT_EQ(news_[0].event.residency, Residency::kAsleep);
+  EXPECT_FALSE(sleeper_->hides_absence()) << "nobody can wake it";
+}
+
 TEST_F(Sleepers, AnEngineWhoseStartCommandRunsIsNotAsleepBeforeItsEnd) {
   Wake();
   Round({.gone = true, .patience = Duration::Seconds(1000)});

@@ -26,6 +26,7 @@ struct VerbEnd {
   VerbFault fault = VerbFault::kNone;
   std::string message;     // For the log, where there is a fault.
   bool page_lies = false;  // It is awake and answers, but its page says that it sleeps.
+  bool holds = false;      // A wake that failed, and the engine may hold memory: it could not be put back to sleep.
   bool ok() const { return fault == VerbFault::kNone; }
 };
 

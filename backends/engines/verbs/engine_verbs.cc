@@ -20,6 +20,8 @@ constexpr Duration kLongestPause = Duration::Milliseconds(500);
 // An engine that answers a verb at its end says so on its page within this time.
 constexpr Duration kGrace = Duration::Seconds(2);
 constexpr Duration kProbeTimeout = Duration::Seconds(3);
+// A wake that failed is put back within this time.
+constexpr Duration kCleanUp = Duration::Seconds(30);
 constexpr size_t kLongestAnswer = 1 << 20;
 constexpr size_t kShownBytes = 200;
 
@@ -69,6 +71,19 @@ void EngineVerbs::Stop() {
 }
 
 asio::awaitable<VerbEnd> EngineVerbs::Run(Verb verb, Duration timeout) {
+  began_ = false;
+  VerbEnd result = co_await Carry(verb, timeout);
+  if (verb == Verb::kWake && !result.ok() && began_ && !stopped_) co_await PutBack(result, std::min(timeout, kCleanUp));
+  co_return result;
+}
+
+asio::awaitable<void> EngineVerbs::PutBack(VerbEnd& failed, Duration timeout) {
+  const VerbEnd back = co_await Carry(Verb::kSleep, timeout);
+  failed.holds = !back.ok();
+  if (failed.holds) absl::StrAppend(&failed.message, "; and it may hold its memory: ", back.message);
+}
+
+asio::awaitable<VerbEnd> EngineVerbs::Carry(Verb verb, Duration timeout) {
   const Instant end = Now() + timeout;
   const EngineRest wanted = verb == Verb::kSleep ? EngineRest::kAsleep : EngineRest::kAwake;
   const std::vector<VerbRequest> requests = verb == Verb::kSleep ? verbs_.sleep(target_) : verbs_.wake(target_);
@@ -119,10 +134,11 @@ asio::awaitable<VerbEnd> EngineVerbs::Send(const VerbRequest& request, Instant e
   exchange_ = UpstreamExchange();
   const std::string name = absl::StrCat("POST ", request.path, ": ");
   if (stopped_) co_return VerbEnd{VerbFault::kStopped, name + "given up"};
+  const bool refused = head.ok() && ((head->status >= 400 && head->status < 500) || head->status == 501);
+  began_ = began_ || (!refused && !WasRefused(head.status()));
   if (absl::IsDeadlineExceeded(head.status())) co_return VerbEnd{VerbFault::kTimeout, name + "no answer in time"};
   if (!head.ok()) co_return VerbEnd{FaultOf(head.status()), absl::StrCat(name, head.status().message())};
   if (head->status >= 200 && head->status < 300) co_return VerbEnd();
-  const bool refused = (head->status >= 400 && head->status < 500) || head->status == 501;
   std::string message = absl::StrCat(name, "status ", head->status, ": ", Shown(body));
   if (request.asks_idle && head->status == 400) co_return VerbEnd{VerbFault::kBusy, std::move(message)};
   if (refused && verbs_.advice[0] != '\0') absl::StrAppend(&message, "; ", verbs_.advice);
@@ -151,6 +167,7 @@ asio::awaitable<VerbEnd> EngineVerbs::Confirm(EngineRest wanted, Instant end) {
     if (stopped_) co_return VerbEnd{VerbFault::kStopped, "given up"};
     if (rest == wanted) co_return VerbEnd();
     if (rest == EngineRest::kFailed) {
+      began_ = false;  // It has ended what it began.
       co_return VerbEnd{VerbFault::kServer, absl::StrCat("the engine says on ", verbs_.page, " that ", WordOf(rest))};
     }
     if (Now() >= end) break;

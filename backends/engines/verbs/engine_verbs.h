@@ -26,6 +26,7 @@ class EngineVerbs {
   EngineVerbs(boost::asio::io_context& loop, UpstreamPool& pool, std::string key, const SleepVerbs& verbs,
               SleepTarget target);
 
+  // A wake that fails is put back by the requests of a sleep, so that no memory stays taken.
   boost::asio::awaitable<VerbEnd> Run(Verb verb, Duration timeout);
   // Unknown where the engine has no such page, or does not answer it.
   boost::asio::awaitable<EngineRest> Ask();
@@ -34,6 +35,10 @@ class EngineVerbs {
   void Stop();
 
  private:
+  // Sends the requests of the verb and confirms their end.
+  boost::asio::awaitable<VerbEnd> Carry(Verb verb, Duration timeout);
+  // Notes where that fails.
+  boost::asio::awaitable<void> PutBack(VerbEnd& failed, Duration timeout);
   boost::asio::awaitable<VerbEnd> Send(const VerbRequest& request, Instant end);
   boost::asio::awaitable<VerbEnd> Confirm(EngineRest wanted, Instant end);
   // An engine whose page may lie is asked for one token.
@@ -48,6 +53,7 @@ class EngineVerbs {
   const SleepTarget target_;
   boost::asio::steady_timer pause_;
   UpstreamExchange exchange_;
+  bool began_ = false;  // The engine took something of the verb.
   bool stopped_ = false;
 };
 

@@ -191,7 +191,7 @@ struct ReplicaHealth {
 
 // The end of a Sleep or Wake, or a change that somebody else made. A replica with ReplicaSpec::sleep
 // counts as awake until its first event. A replica without it is always awake. After a failed
-// Wake the replica is what `residency` says, mostly asleep.
+// Wake the replica is what `residency` says. Waking: its engine may hold the memory, and a further event tells its end.
 struct ReplicaResidency {
   ReplicaId replica;
   Residency residency = Residency::kAwake;

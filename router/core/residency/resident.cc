@@ -5,6 +5,15 @@
 #include <utility>
 
 namespace penstock {
+namespace {
+
+// After the last of so many failures in a row.
+Duration PauseAfter(int failures) {
+  const double pause = Resident::kFirstPause * std::pow(2, std::clamp(failures - 1, 0, 10));
+  return Duration::Seconds(std::min(Resident::kMostPause, pause));
+}
+
+}  // namespace
 
 void Resident::Configure(const SleepSpec& spec) {
   after_ = spec.after;
@@ -37,16 +46,24 @@ void Resident::OrderWake(Presence& presence, Instant now) {
   ++counts_.wakes;
 }
 
+void Resident::Proved() {
+  if (!std::exchange(proven_, true)) failures_ = 0;
+}
+
 void Resident::Fail(Presence& presence, Instant now) {
   overdue_at_ = Instant::Never();
-  const double pause = std::min(kMostPause, kFirstPause * std::pow(2, std::min(failures_, 10)));
-  trusted_at_ = now + Duration::Seconds(pause);
+  proven_ = true;
   ++failures_;
+  trusted_at_ = now + PauseAfter(failures_);
   ++counts_.failures;
   presence.trusted = false;
   presence.wanted = false;
   const bool fell = presence.awake() || presence.residency == Residency::kFallingAsleep;
   presence.holds = fell && failures_ >= kMostFailures;
+  if (presence.residency != Residency::kWaking) return;
+  // The edge tells how it ends, and the pause begins then.
+  presence.holds = true;
+  trusted_at_ = Instant::Never();
 }
 
 void Resident::NoteLevel(Presence& presence, const ReplicaResidency& event) {
@@ -68,7 +85,8 @@ void Resident::NoteLevel(Presence& presence, const ReplicaResidency& event) {
   if (event.level == SleepLevel::kUnsaid) presence.host = std::max(presence.host, HostHold::kMaybe);
 }
 
-void Resident::SawHealth(Presence& presence, Health health) {
+void Resident::Saw(Presence& presence, Health health, Instant now) {
+  if (presence.awake() && now >= SettledAt()) Proved();
   if (health == Health::kDown) {
     was_down_ = presence.host != HostHold::kNone;
   } else if (was_down_ && presence.awake()) {
@@ -84,6 +102,11 @@ void Resident::Told(Presence& presence, const ReplicaResidency& event, Instant n
   if (woke && !event.failed && event.took > Duration()) wakes_.Observe(event.took);
   if (fell && !event.failed && event.took > Duration()) fall_.Observe(event.took);
   NoteLevel(presence, event);
+  // Its wake failed before, and was not put back.
+  const bool in_doubt = presence.residency == Residency::kWaking && !presence.trusted;
+  // Nobody ordered it to sleep.
+  const bool gone = presence.awake() && event.residency == Residency::kAsleep && event.took == Duration();
+  const bool lost = gone && !proven_ && now < SettledAt();
   if (event.residency == Residency::kAwake && !presence.awake()) awake_since_ = last_used_ = now;
   presence.residency = event.residency;
   presence.leaving = presence.leaving && presence.awake();
@@ -91,12 +114,20 @@ void Resident::Told(Presence& presence, const ReplicaResidency& event, Instant n
   presence.blocked = presence.blocked && event.residency == Residency::kAsleep;
   presence.wake = wake().expected();
   if (event.residency == Residency::kWaking) presence.awake_at = now + wake().expected();
-  if (event.failed) return Fail(presence, now);
+  if (in_doubt && event.failed && event.residency == Residency::kWaking) return;
+  if (event.failed || lost) return Fail(presence, now);
+  if (in_doubt && event.residency == Residency::kAsleep) {
+    presence.holds = false;
+    trusted_at_ = now + PauseAfter(failures_);
+    return;
+  }
   overdue_at_ = under_way ? now + wake().patience() : Instant::Never();
   presence.trusted = true;
   presence.holds = false;
   trusted_at_ = Instant::Never();
-  if (event.residency == Residency::kAwake) failures_ = 0;
+  if (event.residency != Residency::kAwake) return;
+  proven_ = !(woke && event.took > Duration());
+  if (proven_) failures_ = 0;
 }
 
 bool Resident::GiveUpAt(Presence& presence, Instant now) {

@@ -2,9 +2,11 @@
 //
 //   awake --Sleep--> falling asleep --> asleep --Wake--> waking --> awake
 // An order ends with ReplicaResidency. One that fails, or does not end in time, is followed by a pause. Pauses double,
-// up to kMostPause. One that does not fall asleep holds its memory until a pause is over. Its engine holds memory of
-// its host from its first sleep there on. Invariant: one order at most is under way; while it is, `overdue_at` is when
-// it counts as failed. Owned by Residents. O(1).
+// up to kMostPause. A wake whose replica is gone before it finished a request, within its least stay, failed too. One
+// that does not fall asleep holds its memory until a pause is over. One whose wake failed may still be waking: it holds
+// its memory until the edge tells where it is. Its engine holds memory of its host from its first sleep there on.
+// Invariant: one order at most is under way; while it is, `overdue_at` is when it counts as failed. Owned by Residents.
+// O(1).
 #ifndef PENSTOCK_ROUTER_CORE_RESIDENCY_RESIDENT_H_
 #define PENSTOCK_ROUTER_CORE_RESIDENCY_RESIDENT_H_
 
@@ -48,6 +50,8 @@ class Resident {
   Duration fall() const { return fall_.expected(); }
   const Counts& counts() const { return counts_; }
 
+  // The replica finished a request, or stayed for long enough: its last wake did not fail.
+  void Proved();
   // The replica ran a request until now.
   void Used(Instant now) { last_used_ = now; }
   Duration IdleTime(Instant now) const { return now - last_used_; }
@@ -69,7 +73,8 @@ class Resident {
   // The order has ended, or somebody else changed the replica.
   void Told(Presence& presence, const ReplicaResidency& event, Instant now);
   // A review saw the health of its engine. One that went down and is back awake was started anew: it holds nothing.
-  void SawHealth(Presence& presence, Health health);
+  // Its least stay may be over.
+  void Saw(Presence& presence, Health health, Instant now);
   // True: the order under way took too long. It counts as failed from now on.
   bool GiveUpAt(Presence& presence, Instant now);
   // True: the pause after a failure is over. It may be woken again.
@@ -93,7 +98,8 @@ class Resident {
   Instant awake_since_;
   Instant overdue_at_ = Instant::Never();
   Instant trusted_at_ = Instant::Never();
-  int failures_ = 0;  // In a row.
+  int failures_ = 0;    // In a row.
+  bool proven_ = true;  // Its last wake did not fail.
   bool left_before_ = false;
   bool wanted_before_ = false;
 };

@@ -60,11 +60,14 @@ void Residents::Arrived(const RequestState* request, Instant now) {
   touched_ = true;
 }
 
-void Residents::Leaves(const RequestState* request, Instant now) {
+void Residents::Leaves(const RequestState* request, Instant now, bool finished) {
   if (request == nullptr) return;
   touched_ = true;
   if (request->phase == RequestPhase::kWaiting) return;
-  if (Resident* resident = by_replica_[request->running.replica.value()]) resident->Used(now);
+  Resident* resident = by_replica_[request->running.replica.value()];
+  if (resident == nullptr) return;
+  resident->Used(now);
+  if (finished) resident->Proved();
 }
 
 void Residents::Told(const ReplicaResidency& event, Instant now) {
@@ -85,7 +88,7 @@ void Residents::SettleOrders(Instant now) {
   for (const auto& resident : residents_) {
     if (EngineWorks(StateOf(*resident))) resident->Used(now);
     Presence& presence = PresenceOf(*resident);
-    resident->SawHealth(presence, StateOf(*resident).health);
+    resident->Saw(presence, StateOf(*resident).health, now);
     const bool gave_up = resident->GiveUpAt(presence, now);
     if (resident->TrustAgainAt(presence, now) || gave_up) Changed(*resident, now);
   }
@@ -259,7 +262,8 @@ void Residents::Show(CoreView& view) const {
 std::string Residents::FirstDrift() const {
   for (const auto& resident : residents_) {
     const ReplicaState& replica = StateOf(*resident);
-    if (replica.presence.residency != Residency::kWaking) continue;
+    // One whose wake failed holds what it may not need any more.
+    if (replica.presence.residency != Residency::kWaking || !replica.presence.trusted) continue;
     for (const uint32_t gpu : replica.spec().gpus) {
       if (memory_.FreeNow(gpu).value_or(Bytes(0)) >= Bytes(0)) continue;
       return absl::StrCat("replica ", replica.spec().name, " wakes without memory for it");

@@ -40,8 +40,8 @@ class Residents {
 
   // A request arrived and waits or runs; null: it was refused.
   void Arrived(const RequestState* request, Instant now);
-  // The request leaves its lane or its replica; null: nobody knows it.
-  void Leaves(const RequestState* request, Instant now);
+  // The request leaves its lane or its replica; null: nobody knows it. `finished`: its engine ended it well.
+  void Leaves(const RequestState* request, Instant now, bool finished = false);
   void Told(const ReplicaResidency& event, Instant now);
   // Something else changed that a review looks at.
   void Touch() { touched_ = true; }

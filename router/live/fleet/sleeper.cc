@@ -15,9 +15,11 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Pauses between the wakes of a replica that may sleep no more; they double.
+// Pauses between the tries of an order that fails; they double.
 constexpr Duration kFirstRetry = Duration::Seconds(1);
 constexpr Duration kLongestRetry = Duration::Seconds(60);
+// A stop command that fails so often, with nothing at its address for half a minute, has nothing to stop.
+constexpr int kMostStops = 6;
 
 std::vector<std::string> EnvironmentOf(const ReplicaConfig& config) {
   return {absl::StrCat("PENSTOCK_REPLICA=", config.id), absl::StrCat("PENSTOCK_MODEL=", config.model),
@@ -47,16 +49,28 @@ void Sleeper::SetConfig(const std::optional<ReplicaSleepConfig>& config) {
   if (config && !later) config_ = *config;
   // The core has forgotten the replica's sleep meanwhile.
   if (config && was_retired && residency() != Residency::kAwake) TellChange();
-  if (!was_retired) retirement_.wakes = 0;
-  WakeRetired();
+  if (!was_retired) retirement_.wakes = Tries();
+  TryAgain();
 }
 
-void Sleeper::WakeRetired() {
-  if (!retirement_.begun || order_.stopped || tracker_.busy() || residency() != Residency::kAsleep) return;
-  if (retirement_.wakes > 0 && Now() < retirement_.next) return;
-  retirement_.next = Now() + std::min(kLongestRetry, kFirstRetry * (int64_t{1} << std::min(retirement_.wakes, 10)));
-  ++retirement_.wakes;
-  Order(Verb::kWake);
+bool Sleeper::Tries::Due(Instant now) {
+  if (made > 0 && now < next) return false;
+  next = now + std::min(kLongestRetry, kFirstRetry * (int64_t{1} << std::min(made, 10)));
+  ++made;
+  return true;
+}
+
+void Sleeper::TryAgain() {
+  if (order_.stopped || tracker_.busy() || residency() != Residency::kAsleep) return;
+  if (retirement_.begun) {
+    if (retirement_.wakes.Due(Now())) Order(Verb::kWake);
+    return;
+  }
+  if (!tracker_.holds()) {
+    order_.undo = Tries();
+  } else if ((ByCommand(config_) || verbs_ != nullptr) && order_.undo.Due(Now())) {
+    Begin(Verb::kSleep);
+  }
 }
 
 void Sleeper::SetEngine(const SleepVerbs* verbs, SleepTarget target, bool anew) {
@@ -119,7 +133,7 @@ asio::awaitable<void> Sleeper::Run(Verb verb) {
     // Without an end, the replica would wait for it for ever.
     end = {VerbFault::kUnable, surprise.what()};
   }
-  const Duration took = tracker_.End(end.ok(), Now());
+  const Duration took = tracker_.End(end.ok(), Now(), end.holds);
   if (end.page_lies) tracker_.Distrust();
   if (!order_.stopped) TellEnd(verb, std::move(end), took);
 }
@@ -127,7 +141,10 @@ asio::awaitable<void> Sleeper::Run(Verb verb) {
 asio::awaitable<VerbEnd> Sleeper::RunByEngine(Verb verb) {
   const std::shared_ptr<UpstreamPool> pool = pool_;
   const auto end = absl::MakeCleanup([this] { order_.verbs.reset(); });
-  order_.verbs.emplace(loop_.io(), *pool, key_, *verbs_, verb == Verb::kSleep ? targets_.Sleep() : targets_.Wake());
+  // A wake that failed is put back to the sleep from before.
+  const bool anew = verb == Verb::kSleep && !tracker_.undoing();
+  const SleepTarget target = anew ? targets_.Sleep() : targets_.Wake();
+  order_.verbs.emplace(loop_.io(), *pool, key_, *verbs_, target);
   co_return co_await order_.verbs->Run(verb, config_.timeout);
 }
 
@@ -137,6 +154,11 @@ void Sleeper::FollowCommands(const SleeperRound& round) {
       {round.answered, round.gone, round.refused, round.errs, commands_.start_runs(), load_.running, load_.token},
       Now(), round.patience);
   if (finding == Finding::kAsleep) load_.running = -1;
+  const bool absent = finding == Finding::kAsleep && round.refused && order_.undo.made >= kMostStops;
+  if (absent && tracker_.holds()) {
+    tracker_.Gone(round.began);
+    return TellChange();
+  }
   if (finding == Finding::kAwake || finding == Finding::kAsleep) {
     const Residency found = finding == Finding::kAwake ? Residency::kAwake : Residency::kAsleep;
     if (tracker_.Set(found, round.began)) TellChange();
@@ -167,7 +189,7 @@ asio::awaitable<void> Sleeper::AfterRound(SleeperRound round) {
   // An engine that is silent for a moment may still report. One that is gone will not.
   const bool known = round.answered || round.gone;
   if (load_.asked_at && round.began >= *load_.asked_at && known && !tracker_.busy()) SleepUnlessBusy(round.answered);
-  WakeRetired();
+  TryAgain();
   if (tracker_.busy()) {
     commands_.OnPoll(round.answered);
   } else if (!ByCommand(config_) && round.answered && verbs_ != nullptr && verbs_->page != nullptr) {
@@ -215,7 +237,9 @@ ReplicaResidency Sleeper::Present(bool failed, Duration took) {
   const bool awake = residency() == Residency::kAwake;
   if (awake) targets_.Awake();
   const bool tells = !awake && verbs_ != nullptr && verbs_->levels;
-  return {replica_, residency(), failed, took, tells ? targets_.Tell() : SleepLevel::kUnsaid};
+  // One that sleeps and may hold memory counts as waking.
+  const Residency shown = tracker_.holds() ? Residency::kWaking : residency();
+  return {replica_, shown, failed, took, tells ? targets_.Tell() : SleepLevel::kUnsaid};
 }
 
 void Sleeper::TellEnd(Verb verb, VerbEnd end, Duration took) {
@@ -223,6 +247,6 @@ void Sleeper::TellEnd(Verb verb, VerbEnd end, Duration took) {
   tell_({event, verb, std::move(end), false, false});
 }
 
-void Sleeper::TellChange() { tell_({Present(false, Duration()), std::nullopt, VerbEnd(), false, false}); }
+void Sleeper::TellChange() { tell_({Present(tracker_.holds(), Duration()), std::nullopt, VerbEnd(), false, false}); }
 
 }  // namespace penstock

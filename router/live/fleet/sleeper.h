@@ -92,14 +92,21 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
   // An order to sleep waits for the next report of the engine.
   bool waits_for_load() const { return load_.asked_at.has_value(); }
   // Nothing is under way or in doubt.
-  bool rests() const { return tracker_.residency() == Residency::kAsleep && !tracker_.in_doubt(); }
+  bool rests() const { return tracker_.residency() == Residency::kAsleep && !tracker_.in_doubt() && !tracker_.holds(); }
 
  private:
+  // Tries of an order that fails, with pauses that double.
+  struct Tries {
+    int made = 0;
+    Instant next;
+    // True: the next one is due, and counts as made.
+    bool Due(Instant now);
+  };
+
   // A replica that may sleep no more, and its wakes since then.
   struct Retirement {
     bool begun = false;
-    int wakes = 0;
-    Instant next;
+    Tries wakes;
   };
 
   // The last signs of work of the engine, and the order to sleep that waits for a younger report.
@@ -114,10 +121,11 @@ class Sleeper : public std::enable_shared_from_this<Sleeper> {
     bool stopped = false;
     std::optional<EngineVerbs> verbs;
     CutOff work;
+    Tries undo;  // They put a failed wake back to sleep.
   };
 
-  // Wakes a replica that may sleep no more.
-  void WakeRetired();
+  // Wakes a replica that may sleep no more, and puts one to sleep again whose wake failed.
+  void TryAgain();
   // A report that is younger than the order has come, or none will.
   void SleepUnlessBusy(bool reported);
   // An engine of commands needs no page to tell that it sleeps. One that hangs is stopped.

@@ -113,6 +113,18 @@ TEST_F(CommandSleeps, AnEngineThatNeverAnswersIsStoppedAgain) {
   EXPECT_EQ(remove(mark.c_str()), 0) << "the stop command ran";
 }
 
+TEST_F(CommandSleeps, AFailedWakeHoldsMemoryWhereItsStartEndedWellAndItsStopFails) {
+  const auto failed = [this](const std::string& start, const std::string& stop) {
+    const VerbEnd end = Run(Verb::kWake, start, stop, Polls(false), Duration::Milliseconds(300));
+    EXPECT_FALSE(end.ok());
+    return end.holds;
+  };
+  EXPECT_TRUE(failed("true", "exit 1")) << "what it started may live";
+  EXPECT_FALSE(failed("true", "true"));
+  EXPECT_FALSE(failed("exec sleep 1000", "exit 1")) << "it was the engine, and was killed";
+  EXPECT_FALSE(failed("exit 7", "exit 1")) << "there was no engine";
+}
+
 TEST_F(CommandSleeps, AStopThatFailsIsAFault) {
   const VerbEnd end = Run(Verb::kSleep, "", "echo denied >&2; exit 1", Polls(true));
   EXPECT_EQ(end.fault, VerbFault::kCommand);

@@ -70,9 +70,67 @@ TEST_F(ResidentTest, AFailedWakeIsFollowedByPausesThatDouble) {
   EXPECT_EQ(pause, Resident::kMostPause);
   resident_.OrderWake(presence_, now_);
   Told(Residency::kAwake, false, 1);
+  resident_.Proved();
   resident_.OrderWake(presence_, now_);
   Told(Residency::kAsleep, true, 1);
   EXPECT_EQ(resident_.NextChange(presence_), now_ + Duration::Seconds(Resident::kFirstPause)) << "a success resets it";
+}
+
+TEST_F(ResidentTest, AWakeThatIsGoneBeforeItFinishedARequestFailed) {
+  double pause = Resident::kFirstPause;
+  for (int i = 0; i < 3; ++i) {
+    Told(Residency::kAsleep);
+    resident_.OrderWake(presence_, now_);
+    Told(Residency::kAwake, false, 1);
+    EXPECT_TRUE(presence_.trusted);
+    Wait(0.5);
+    Told(Residency::kAsleep);
+    EXPECT_FALSE(presence_.trusted);
+    EXPECT_EQ(resident_.counts().failures, i + 1);
+    EXPECT_EQ(resident_.NextChange(presence_), now_ + Duration::Seconds(pause)) << "the pauses double";
+    Wait(pause);
+    EXPECT_TRUE(resident_.TrustAgainAt(presence_, now_));
+    pause *= 2;
+  }
+}
+
+TEST_F(ResidentTest, AWakeThatFinishedARequestOrStayedSucceeded) {
+  for (const bool finishes : {true, false}) {
+    Told(Residency::kAsleep);
+    resident_.OrderWake(presence_, now_);
+    Told(Residency::kAwake, false, 1);
+    if (finishes) resident_.Proved();
+    if (!finishes) Wait(1 * Resident::kLeastStay);
+    Told(Residency::kAsleep);
+    EXPECT_TRUE(presence_.trusted) << finishes;
+  }
+  resident_.OrderWake(presence_, now_);
+  Told(Residency::kAsleep, true, 1);
+  EXPECT_EQ(resident_.NextChange(presence_), now_ + Duration::Seconds(Resident::kFirstPause));
+}
+
+TEST_F(ResidentTest, AFailedWakeThatIsNotPutBackHoldsItsMemory) {
+  Told(Residency::kAsleep);
+  resident_.OrderWake(presence_, now_);
+  for (int i = 0; i < 3; ++i) {
+    Told(Residency::kWaking, true, 1);
+    EXPECT_TRUE(presence_.holds && presence_.CannotWake());
+    EXPECT_EQ(resident_.NextChange(presence_), Instant::Never()) << "the edge tells how it ends";
+    EXPECT_EQ(resident_.counts().failures, 1) << "each try to put it back is none";
+    Wait(100);
+  }
+  Told(Residency::kAsleep, false, 1);
+  EXPECT_FALSE(presence_.holds);
+  EXPECT_TRUE(presence_.CannotWake()) << "its pause begins";
+  EXPECT_EQ(resident_.NextChange(presence_), now_ + Duration::Seconds(Resident::kFirstPause));
+}
+
+TEST_F(ResidentTest, AFailedWakeThatEndsLateIsAwake) {
+  Told(Residency::kAsleep);
+  resident_.OrderWake(presence_, now_);
+  Told(Residency::kWaking, true, 1);
+  Told(Residency::kAwake);
+  EXPECT_TRUE(presence_.Takes() && presence_.trusted && !presence_.holds);
 }
 
 TEST_F(ResidentTest, AnOrderThatNeverEndsCountsAsFailedUntilTheEdgeTellsItsEnd) {

@@ -112,6 +112,38 @@ TEST(Wakes, WhereTheMemoryIsWithAReplicaThatIsDownForLongTheRequestsOfAnotherMod
   EXPECT_EQ(AllOf<Wake>(core.ArriveFor(3, kOther)).size(), 1u) << "the process of the other one has ended";
 }
 
+TEST(Wakes, AFailedWakeThatIsNotPutBackKeepsItsMemoryFromOthers) {
+  SleepingCore core(SleepingFleet({.models = 2, .memory = 10, .ttft = Duration::Seconds(100)}), 0);
+  ASSERT_EQ(AllOf<Wake>(core.ArriveFor(1, kBusy)).size(), 1u);
+  core.ArriveFor(2, kOther);
+  core.Told(kBusy, Residency::kWaking, true, 1);
+  core.RunTimers(core.now + Duration::Milliseconds(1));
+  const std::vector<Action> other = core.ArriveFor(3, kOther);
+  ASSERT_EQ(AllOf<Refuse>(other).size(), 1u) << "an answer at once";
+  EXPECT_TRUE(AllOf<Refuse>(other)[0].unwoken);
+  core.Told(kBusy, Residency::kAsleep, false, 1);
+  EXPECT_EQ(AllOf<Wake>(core.ArriveFor(4, kOther)).size(), 1u) << "it was put back";
+}
+
+TEST(Wakes, AnEngineThatDiesOfItsFirstRequestIsNotWokenAgainAtOnce) {
+  SleepingCore core(SleepingFleet({.models = 2, .memory = 10}), 0);
+  for (const uint64_t id : {1u, 3u}) {
+    ASSERT_EQ(AllOf<Wake>(core.ArriveFor(id, kBusy)).size(), 1u);
+    ASSERT_EQ(AllOf<Forward>(core.Told(kBusy, Residency::kAwake, false, 1)).size(), 1u);
+    core.Send(RequestClosed{RequestId(id), Outcome::kEngineFailed});
+    core.Told(kBusy, Residency::kAsleep);
+    const std::vector<Action> next = core.ArriveFor(id + 1, kBusy);
+    ASSERT_EQ(AllOf<Refuse>(next).size(), 1u);
+    EXPECT_TRUE(AllOf<Refuse>(next)[0].unwoken);
+    core.RunTimers(core.now + Duration::Seconds(Resident::kFirstPause * static_cast<double>(id)));
+  }
+  ASSERT_EQ(AllOf<Wake>(core.ArriveFor(5, kBusy)).size(), 1u);
+  core.Told(kBusy, Residency::kAwake, false, 1);
+  core.Finish(5, 10);
+  core.Told(kBusy, Residency::kAsleep);
+  EXPECT_EQ(AllOf<Wake>(core.ArriveFor(6, kBusy)).size(), 1u) << "it finished a request";
+}
+
 TEST(Wakes, AReplicaWhoseEngineEndedWhileItSleptIsNotWoken) {
   SleepingCore core(SleepingFleet({.models = 2, .memory = 10}), 1);
   TellHealth(core, kOther, Health::kDown);
