@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <chrono>
 #include <iterator>
 #include <variant>
 
 #include "backends/dialect/answer_reader.h"
 #include "base/clock.h"
+#include "router/live/merge/gather_time.h"
 #include "router/openai/error/http_status.h"
 #include "router/openai/request/body_splice.h"
 
@@ -57,6 +57,7 @@ struct EmbeddingMerger::Call {
   std::vector<Place*> places;  // Null: the request left behind the start.
   size_t inputs = 0;
   size_t bytes = 0;
+  const GatherTime gathers{Now()};
   asio::steady_timer timer;
   // From its start on.
   bool started = false;
@@ -176,12 +177,12 @@ void EmbeddingMerger::Join(Place& place) {
   Lane& lane = lanes_[place.call_.request.key];
   if (lane.open == nullptr) {
     lane.open = std::make_shared<Call>(loop_, place.call_.request.key);
-    lane.open->timer.expires_after(std::chrono::nanoseconds(kMostWait.nanoseconds()));
-    lane.open->timer.async_wait([this, call = std::weak_ptr<Call>(lane.open)](const auto& error) {
-      const std::shared_ptr<Call> still = call.lock();
-      if (!error && still != nullptr && !still->started) Start(still->key);
-    });
   }
+  lane.open->timer.expires_after(ToChrono(lane.open->gathers.Left(Now())));
+  lane.open->timer.async_wait([this, call = std::weak_ptr<Call>(lane.open)](const auto& error) {
+    const std::shared_ptr<Call> still = call.lock();
+    if (!error && still != nullptr && !still->started) Start(still->key);
+  });
   Call& call = *lane.open;
   place.in_ = lane.open;
   call.places.push_back(&place);

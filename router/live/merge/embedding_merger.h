@@ -1,10 +1,10 @@
 // Embedding requests of one loop that wait for one engine go to it in one call.
 //
 // A request that finds no other of its kind at the engine goes alone, at once. Requests that come meanwhile gather
-// until that one ends, until kMostWait has passed, or until the call is full. Each has a Place, which lives in its
-// attempt. A merged call belongs to nobody: a request that leaves takes only its own part with it, and the call names
-// no caller. A call that the engine refuses is divided, so a bad input fails alone and few others pay for it. Any other
-// failure sends each request alone. After an answer that does not fit its inputs, nothing is merged for a while
+// until that one ends, none has come for a moment (gather_time.h), or the call is full. Each has a Place, which lives
+// in its attempt. A merged call belongs to nobody: a request that leaves takes only its own part with it, and the call
+// names no caller. A call that the engine refuses is divided, so a bad input fails alone and few others pay for it. Any
+// other failure sends each request alone. After an answer that does not fit its inputs, nothing is merged for a while
 // (merge_trust.h). The answer is read into the answers' budget, up to kMostAnswer; a longer one lowers the inputs per
 // call. Owned by EventLoop; belongs to its thread. Costs O(bytes) per merged request.
 #ifndef PENSTOCK_ROUTER_LIVE_MERGE_EMBEDDING_MERGER_H_
@@ -48,7 +48,6 @@ struct EmbeddingCall {
 
 class EmbeddingMerger {
  public:
-  static constexpr Duration kMostWait = Duration::Milliseconds(4);
   static constexpr size_t kMostInputs = 128;
   static constexpr size_t kMostBytes = 64 << 10;
   static constexpr size_t kMostAnswer = 1 << 20;
