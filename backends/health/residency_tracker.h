@@ -23,9 +23,9 @@ class ResidencyTracker {
   Residency residency() const { return residency_; }
   // An order is under way.
   bool busy() const { return residency_ == Residency::kWaking || residency_ == Residency::kFallingAsleep; }
-  // It is asleep by a wake that failed, and may hold memory: it is to be put to sleep again.
+  // The engine counts as asleep after a wake that failed, and may hold memory. The caller has to order a sleep again.
   bool holds() const { return holds_ && !busy(); }
-  // The order under way is to end that.
+  // The order under way is that sleep.
   bool undoing() const { return undoing_; }
   // The page spoke against the state, once so far.
   bool in_doubt() const { return doubts_ > 0; }

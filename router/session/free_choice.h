@@ -1,8 +1,8 @@
 // The engine of a request that the core does not hear of, such as one for tokens: each that has the endpoint, in turn.
 //
-// Those that are up go first, then those that drain or have just come back. One that is down, sleeps or wakes gets no
-// such request, and none wakes an engine. A loop has at most 64 such requests at engines. One caller takes no more
-// places than it leaves free. Lives in the session. Belongs to its loop.
+// Engines that are up go first, then engines that drain or have just come back. An engine that is down, sleeps or wakes
+// gets no such request, and no such request wakes an engine. A loop has at most 64 such requests at engines. One caller
+// takes no more places than it leaves free. Lives in the session. Belongs to its loop.
 #ifndef PENSTOCK_ROUTER_SESSION_FREE_CHOICE_H_
 #define PENSTOCK_ROUTER_SESSION_FREE_CHOICE_H_
 

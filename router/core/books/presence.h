@@ -30,7 +30,8 @@ struct Presence {
   bool leaving = false;
   bool wanted = false;  // It is to wake once its memory is there.
   bool trusted = true;  // False: its last order failed or is overdue; nobody waits for it.
-  // It does not fall asleep, or a wake failed and was not put back: nobody waits for its memory meanwhile.
+  // The replica does not fall asleep, or its wake failed and no sleep followed. Requests of its neighbours do not wait
+  // for its memory meanwhile.
   bool holds = false;
   bool blocked = false;  // It sleeps, and replicas that hold take the memory that it needs.
   Instant awake_at;      // While it wakes: when the wake is expected to end.

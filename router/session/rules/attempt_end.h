@@ -35,7 +35,8 @@ struct AttemptEnd {
   bool engine_at_fault = false;
   // The engine is well: it gave an error, or an answer of another shape than the router needs.
   bool orderly = false;
-  // It asked the engine for more than every engine gives. The request may go there again.
+  // The attempt asked for more than every engine gives, a stream or the rest of an answer. The same engine may get the
+  // request again.
   bool excused = false;
   // The decode engine of a pair said so, and it was to take a cache over: it may compute the prompt, once.
   bool cache_lost = false;
